@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "class_weight": ("balanced",),
         **GROWTH,
     },
-    "DecisionTreeRegressor": {"criterion": ("friedman_mse", "poisson"), **GROWTH},
+    "DecisionTreeRegressor": {"criterion": ("friedman_mse", "absolute_error", "poisson"), **GROWTH},
     "DictionaryRegression": {
         "solver": DIRECT_SOLVERS,
         "dictionary": ("histogram", "spline", "wavelet", "polynomial"),

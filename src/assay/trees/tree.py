@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
+from assay.trees.walking import Walk, make_walk
 
 LEAF = -1
 
@@ -141,13 +142,16 @@ class Tree:
 
     def apply(self, X: NDArray) -> NDArray[np.int32]:
         """The leaf of each row of an array of values (codes in columns of categories, NaN where missing)."""
-        out = np.empty(len(X), dtype=np.int32)
-        leaves_of(self._splits(), X, out)
-        return out
+        return self.walk(len(X)).leaves(X)[:, 0]
 
     def predict(self, X: NDArray) -> NDArray[np.float64]:
         """The value of the leaf of each row."""
         return self.value[self.apply(X)]
+
+    def walk(self, n_rows: int) -> Walk:
+        """The nodes as so many rows meet them."""
+        ends = np.array([0, self.node_count]), np.array([0, len(self.bits)])
+        return make_walk(self, *ends, n_rows)
 
     def _splits(self) -> tuple[Any, ...]:
         children = (self.children_left, self.children_right)
@@ -164,26 +168,3 @@ def sum_up(left, right, sums):  # type: ignore[no-untyped-def]
     for node in range(left.shape[0] - 1, -1, -1):  # children come after their parents
         if left[node] >= 0:
             sums[node] += sums[left[node]] + sums[right[node]]
-
-
-@compiled
-def leaves_of(splits, X, out):  # type: ignore[no-untyped-def]
-    """Leaf of each row."""
-    feature, threshold, left, right, missing_left, levels, bits = splits
-    for i in range(X.shape[0]):
-        node = 0
-        while feature[node] >= 0:
-            value = X[i, feature[node]]
-            if levels[node] >= 0:
-                code = np.int64(value) if value >= 0.0 and value < 256.0 else -1  # NaN is neither
-                if code < 0:
-                    goes_left = missing_left[node]
-                else:
-                    word = bits[levels[node], code >> 5]
-                    goes_left = (word >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
-            elif value != value:
-                goes_left = missing_left[node]
-            else:
-                goes_left = value <= threshold[node]
-            node = left[node] if goes_left else right[node]
-        out[i] = node

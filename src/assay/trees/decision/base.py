@@ -24,8 +24,11 @@ from assay.trees.decision.reading import Box, boxes_of, conditions
 from assay.trees.decision.selecting import HasPruning
 from assay.trees.decision.solver import Growth, grow_exact
 from assay.trees.growing.columns import Columns
+from assay.trees.growing.criteria import AbsoluteError, Several
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
+from assay.trees.outputs import numbers_of_values
 from assay.trees.tree import Tree
+from assay.trees.walking import Walk
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -90,29 +93,10 @@ class DecisionTree(HasPruning, TreeModel):
 
     def _growth(self, form: Any, total: float) -> Growth:
         """The rules that the parameters set, for rows of a total weight."""
-        d = self.n_features_in_
-        signs = signs_of(self, self.is_categorical_)
-        if signs is not None and form.classes and len(self.classes_) > 2:
-            raise self._refuse("monotonic_cst", "None where there are more than two classes")
-        self.max_features_ = n_features_tried(self.max_features, d)
-        draws = self.splitter == "random" or self.max_features_ < d
+        self.max_features_ = n_features_tried(self.max_features, self.n_features_in_)
+        draws = self.splitter == "random" or self.max_features_ < self.n_features_in_
         seed = int(generator(self.random_state).integers(2**63)) if draws else 0
-        leaf = _in_weight(self.min_samples_leaf, total, 1)
-        return Growth(
-            form,
-            self.max_depth,
-            _in_weight(self.min_samples_split, total, 2),
-            max(leaf, self.min_weight_fraction_leaf * total),
-            # Splits that gain nothing are made where nothing is asked: two of them may gain together.
-            (self.min_impurity_decrease - EPS) * total if self.min_impurity_decrease > 0 else -np.inf,
-            self.max_leaf_nodes,
-            self.max_features_,
-            self.splitter == "random",
-            seed,
-            self.is_categorical_,
-            signs,
-            groups_of(self),
-        )
+        return growth_of(self, form, total, self.max_features_, self.splitter == "random", seed)
 
     def _grow(self, X: NDArray, target: NDArray, weight: NDArray, n_classes: int, form: Any) -> None:
         """Grow the tree on the rows that weigh something, prune it, and certify what is seen at once."""
@@ -125,9 +109,8 @@ class DecisionTree(HasPruning, TreeModel):
         self.__dict__.pop("unpruned_tree_", None)
         if self.ccp_alpha > 0:
             self.unpruned_tree_, self.tree_ = grown.tree, pruned(grown.tree, self.ccp_alpha)
-        self.n_outputs_ = 1
         rows = TreeRows(grown.columns.levels_as_codes(X), target, weight, n_classes)
-        self.certificates_ = fit_certificates(self.tree_, rows, bounded=growth.signs is not None)
+        self.certificates_ = fit_certificates(self.tree_, rows, form, bounded=growth.signs is not None)
 
     def _certify(
         self, X: NDArray, target: NDArray, weight: NDArray, n_classes: int, form: Any
@@ -142,7 +125,8 @@ class DecisionTree(HasPruning, TreeModel):
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row, as a node of `tree_`: an array, or a lazy Dask array for Dask input."""
-        return self._open_new_rows(X).map(leaf_of_rows, self.tree_, self.columns_, dtype=np.int64)
+        data = self._open_new_rows(X)
+        return data.map(leaf_of_rows, self.tree_.walk(data.shape[0]), self.columns_, dtype=np.int64)
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Which nodes each row passes: a sparse matrix of ones of shape (n_samples, node_count)."""
@@ -203,6 +187,32 @@ class DecisionTree(HasPruning, TreeModel):
         check_is_fitted(self, "tree_")
 
 
+def growth_of(model: Any, form: Any, total: float, n_tried: int, random_cuts: bool, seed: int) -> Growth:
+    """The rules that the parameters of a tree or forest set, for rows of a total weight."""
+    signs = signs_of(model, model.is_categorical_)
+    if signs is not None and isinstance(form, (AbsoluteError, Several)):
+        which = "several outputs" if isinstance(form, Several) else "the criterion 'absolute_error'"
+        raise model._refuse("monotonic_cst", f"None with {which}")
+    if signs is not None and form.classes and len(model.classes_) > 2:
+        raise model._refuse("monotonic_cst", "None where there are more than two classes")
+    leaf = _in_weight(model.min_samples_leaf, total, 1)
+    return Growth(
+        form,
+        model.max_depth,
+        _in_weight(model.min_samples_split, total, 2),
+        max(leaf, model.min_weight_fraction_leaf * total),
+        # Splits that gain nothing are made where nothing is asked: two of them may gain together.
+        (model.min_impurity_decrease - EPS) * total if model.min_impurity_decrease > 0 else -np.inf,
+        model.max_leaf_nodes,
+        n_tried,
+        random_cuts,
+        seed,
+        model.is_categorical_,
+        signs,
+        groups_of(model),
+    )
+
+
 def _in_weight(asked: float, total: float, least: int) -> float:
     """A minimum of rows as weight; the smallest that can be asked for forbids nothing."""
     if isinstance(asked, (int, np.integer)):
@@ -221,16 +231,16 @@ def n_features_tried(asked: Any, n_columns: int) -> int:
     return max(1, int(asked * n_columns))
 
 
-def leaf_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+def leaf_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The leaf of each row of a block."""
-    return tree.apply(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
+    return walk.leaves(columns.levels_as_codes(block.dense))[:, 0]
 
 
-def value_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+def value_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The value of the leaf of each row of a block."""
-    return tree.value[leaf_of_rows(block, tree, columns)]
+    return walk.mean(columns.levels_as_codes(block.dense))
 
 
-def number_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
-    """The number that each row of a block is predicted."""
-    return tree.value[leaf_of_rows(block, tree, columns), 0]
+def number_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
+    """The number, or numbers, that each row of a block is predicted."""
+    return numbers_of_values(value_of_rows(block, walk, columns))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.trees.decision.pruning import cut_alphas, least_penalised_cost, node_costs, with_leaves
-from assay.trees.decision.search import Admissible, best_gain
+from assay.trees.decision.recounting import Recomputed, TreeRows, at_nodes, recompute
+from assay.trees.decision.search import Admissible, best_gain, last_nodes, row_statistics
 from assay.trees.decision.solver import Growth
 from assay.trees.growing.columns import Columns, midpoints
-from assay.trees.growing.criteria import PoissonDeviance, impurity
+from assay.trees.growing.criteria import AbsoluteError, PoissonDeviance
 from assay.trees.tree import EVERY_VALUE, Tree
 
 Array = NDArray[np.float64]
@@ -27,40 +28,13 @@ FIXED_POINT = 1e-7
 """Relative room for gains, which are differences of squares of sums in fixed point."""
 
 
-class TreeRows(NamedTuple):
-    """Rows of positive weight: columns of categories as codes, target, weights, number of classes."""
-
-    X: NDArray
-    target: NDArray
-    weight: Array
-    n_classes: int
-
-    def statistics(self, center: float) -> Array:
-        """Weighted statistics of each row, the weight first, as the criteria take them."""
-        if self.n_classes:
-            one_hot = self.target[:, np.newaxis] == np.arange(self.n_classes)
-            return np.column_stack([self.weight, self.weight[:, np.newaxis] * one_hot])
-        return np.column_stack([self.weight, self.weight * (self.target - center), self.weight])
-
-
-class Recomputed(NamedTuple):
-    """Numbers of the nodes, from the rows that walk through them."""
-
-    weight: Array
-    counts: NDArray
-    mean: Array
-    value: Array
-    impurity: Array
-    gain: Array
-    low: Array
-    high: Array
-
-
-def fit_certificates(tree: Tree, data: TreeRows, *, bounded: bool) -> Certificates:
+def fit_certificates(tree: Tree, data: TreeRows, form: Any, *, bounded: bool) -> Certificates:
     """What can be seen at little cost: by one walk of the rows down the tree."""
     leaves = tree.apply(data.X)
     items = [telescope(tree), recount(tree, leaves, data)]
-    if not bounded:  # constraints move the values of leaves away from their means
+    if isinstance(form, AbsoluteError):
+        items.append(stationary(tree, leaves, data))
+    elif not bounded:  # constraints move the values of leaves away from their means
         items.append(fixed_point(tree, leaves, data))
     return Certificates(items)
 
@@ -94,14 +68,13 @@ def recount(tree: Tree, leaves: NDArray, data: TreeRows) -> Certificate:
 
 def fixed_point(tree: Tree, leaves: NDArray, data: TreeRows) -> Certificate:
     """Sums that the values imply against sums of floats: off by no more than integers of 32 bits may be."""
-    center = 0.0 if data.n_classes else float(np.average(data.target, weights=data.weight))
-    stats = data.statistics(center)
-    columns = stats[:, 1:] if data.n_classes else stats[:, 1:2]
+    center = data.center
+    columns = data.terms(center)
     sums = np.column_stack([at_nodes(tree, leaves, column) for column in columns.T])
     weight = at_nodes(tree, leaves, data.weight)
     implied = weight[:, np.newaxis] * (tree.value - center)
     largest = float(np.abs(columns).max(initial=0.0))
-    size = abs(center) + float(np.abs(tree.value).max())
+    size = float(np.abs(center).max()) + float(np.abs(tree.value).max())
     floats = 8 * np.finfo(float).eps * float(weight[0]) * size  # of the comparison itself
     return at_most(
         "Sums of integers are the sums of the rows but for n·2⁻³² of the largest statistic.",
@@ -112,9 +85,21 @@ def fixed_point(tree: Tree, leaves: NDArray, data: TreeRows) -> Certificate:
     )
 
 
-def at_nodes(tree: Tree, leaves: NDArray, amounts: NDArray) -> Array:
-    """Sums of amounts per row over the rows of each node."""
-    return tree.add_up(np.bincount(leaves, amounts, minlength=tree.node_count).astype(float))
+def stationary(tree: Tree, leaves: NDArray, data: TreeRows) -> Certificate:
+    """0 is a slope of Σ w |y − value| in each leaf: neither side outweighs the other and the value itself."""
+    value = tree.value[leaves, 0]
+    sides = [
+        np.bincount(leaves, data.weight * chosen, minlength=tree.node_count)
+        for chosen in (data.target < value, data.target == value, data.target > value)
+    ]
+    excess = np.abs(sides[0] - sides[2]) - sides[1]
+    return at_most(
+        "Each leaf predicts a median of its rows.",
+        "largest slope of the absolute error that is left, as a share of the weight",
+        max(float(excess.max()), 0.0) / float(data.weight.sum()),
+        ROUNDING,
+        "0 is among the subgradients",
+    )
 
 
 def certify_tree(
@@ -126,7 +111,7 @@ def certify_tree(
         return Certificates([partition])
     leaves = tree.apply(data.X)
     seen = recompute(tree, leaves, data, growth)
-    items = [partition, *fit_certificates(tree, data, bounded=growth.signs is not None)]
+    items = [partition, *fit_certificates(tree, data, growth.form, bounded=growth.signs is not None)]
     items.append(
         agreement(
             "Values, impurities, gains and counts of the nodes are those of the rows.",
@@ -177,55 +162,6 @@ def _crossed(tree: Tree, lower: Array) -> int:
         upper[left, j] = min(upper[left, j], threshold)
         lower[right, j] = threshold
     return wrong
-
-
-def recompute(tree: Tree, leaves: NDArray, data: TreeRows, growth: Growth) -> Recomputed:
-    """Numbers of the nodes as sums of floats over their rows."""
-    form, weight = growth.form, at_nodes(tree, leaves, data.weight)
-    safe = np.where(weight > 0, weight, 1.0)
-    counts = np.rint(at_nodes(tree, leaves, np.ones(len(leaves)))).astype(np.int64)
-    center = 0.0 if data.n_classes else float(np.average(data.target, weights=data.weight))
-    is_poisson = isinstance(form, PoissonDeviance)
-    stats = data.statistics(0.0 if is_poisson else center)
-    sums = np.column_stack([at_nodes(tree, leaves, column) for column in stats.T])
-    if data.n_classes:
-        mean, spread = sums[:, 1:] / safe[:, np.newaxis], impurity(form, sums)
-    else:
-        mean = (sums[:, 1] / safe + (0.0 if is_poisson else center))[:, np.newaxis]
-        rows = data.target * _log(data.target) if is_poisson else (data.target - center) ** 2
-        rest = at_nodes(tree, leaves, data.weight * rows)
-        part = sums[:, 1] * _log(mean[:, 0]) if is_poisson else sums[:, 1] ** 2 / safe
-        spread = np.maximum(rest - part, 0.0) / safe
-    inner = np.flatnonzero(~tree.is_leaf)
-    costs, gain = weight * spread, np.zeros(tree.node_count)
-    gain[inner] = costs[inner] - costs[tree.children_left[inner]] - costs[tree.children_right[inner]]
-    low, high = bounds(tree, mean[:, -1], growth.signs)
-    value = mean
-    if growth.signs is not None:
-        last = np.clip(mean[:, -1], low, high)
-        value = np.column_stack([1.0 - last, last]) if data.n_classes else last[:, np.newaxis]
-    return Recomputed(weight, counts, mean[:, -1], value, spread, gain, low, high)
-
-
-def _log(values: NDArray) -> Array:
-    return np.log(np.where(values > 0, values, 1.0))
-
-
-def bounds(tree: Tree, mean: Array, signs: NDArray | None) -> tuple[Array, Array]:
-    """What constraints further up leave to the prediction of each node."""
-    low, high = np.full(tree.node_count, -np.inf), np.full(tree.node_count, np.inf)
-    if signs is None:
-        return low, high
-    for node in np.flatnonzero(~tree.is_leaf):
-        left, right = tree.children_left[node], tree.children_right[node]
-        for child in (left, right):
-            low[child], high[child] = low[node], high[node]
-        sign = signs[tree.feature[node]]
-        if sign != 0:
-            middle = np.clip(mean[[left, right]], low[node], high[node]).mean()
-            rising, falling = (left, right) if sign > 0 else (right, left)
-            high[rising], low[falling] = middle, middle
-    return low, high
 
 
 def split_certificates(
@@ -280,14 +216,6 @@ def split_certificates(
     return items
 
 
-def last_nodes(tree: Tree) -> NDArray[np.int64]:
-    """One past the last node of what grows from each node, which is numbered without gaps."""
-    sizes = np.ones(tree.node_count, dtype=np.int64)
-    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
-        sizes[node] += sizes[tree.children_left[node]] + sizes[tree.children_right[node]]
-    return np.arange(tree.node_count) + sizes
-
-
 def division(
     tree: Tree, node: int, rows: NDArray, leaves: NDArray, data: TreeRows, columns: Columns
 ) -> tuple[float, int]:
@@ -335,16 +263,17 @@ def gain_of_rows(
     node: int,
 ) -> float:
     """The best gain of a node, by sorting its rows column by column."""
-    is_poisson = isinstance(growth.form, PoissonDeviance)
-    center = 0.0 if data.n_classes or is_poisson else float(seen.mean[node])
-    stats = TreeRows(data.X[rows], data.target[rows], data.weight[rows], data.n_classes).statistics(center)
+    is_poisson = isinstance(getattr(growth.form, "form", growth.form), PoissonDeviance)
+    center: Any = 0.0 if data.n_classes or is_poisson else seen.mean[node]
+    stats = row_statistics(growth.form, data.target[rows], data.weight[rows], data.n_classes, center)
     allowed = np.arange(data.X.shape[1])
     if growth.groups is not None:
         above = tree.feature[path[:-1]]
         fits = growth.groups[:, above].all(axis=1)
         allowed = np.flatnonzero(growth.groups[fits].any(axis=0))
     signs = np.zeros(data.X.shape[1]) if growth.signs is None else growth.signs
-    limits = (seen.low[node] - center, seen.high[node] - center)
+    shift = float(np.ravel(center)[0])
+    limits = (seen.low[node] - shift, seen.high[node] - shift)
     rules = [Admissible(float(growth.min_leaf), float(sign), *limits) for sign in signs]
     return best_gain(growth.form, data.X[rows], stats, allowed, growth.categorical, rules)
 

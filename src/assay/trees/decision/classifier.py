@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, MemoryRows
@@ -18,10 +17,17 @@ from assay.suitability import Suitability
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, value_of_rows
 from assay.trees.decision.solver import CLASS_CRITERIA
 from assay.trees.growing.columns import Columns
-from assay.trees.tree import Tree
+from assay.trees.outputs import (
+    CLASS_WEIGHTS,
+    ClassOutputs,
+    classes_of_shares,
+    refuse_several,
+    share_weights,
+)
+from assay.trees.walking import Walk
 
 
-class DecisionTreeClassifier(Classifier, DecisionTree):
+class DecisionTreeClassifier(ClassOutputs, DecisionTree):
     """A tree of classes, grown greedily until its leaves are pure and pruned by cost-complexity.
 
     Finds at each node the column j and the threshold s that minimise
@@ -114,7 +120,7 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "criterion": parameters.one_of(*CLASS_CRITERIA),
-        "class_weight": CLASS_WEIGHT,
+        "class_weight": CLASS_WEIGHTS,
         **GROWTH_DOMAINS,
     }
 
@@ -160,14 +166,12 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         ----------
         X : array-like of shape (n_samples, n_features), CSR matrix (made dense) or frame
             NaN is a missing value.
-        y : array-like of shape (n_samples,) or column name
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or names of columns
             Labels of any kind.
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
-        rows = self._opened(X, y, sample_weight)
-        self.n_classes_ = len(self.classes_)
-        self._grow(*rows)
+        self._grow(*self._opened(X, y, sample_weight))
         return self
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -180,49 +184,43 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         """
         self._require_memory(X)
         data: Any = self._open_new_classes(X, y, sample_weight)
-        places = data.y.reshape(len(data.y), -1)[:, 0].astype(np.int64)
-        weights = np.bincount(places, data.weight, minlength=len(self.classes_))
-        labels, weight = self._weighted(data, weights)
-        form = CLASS_CRITERIA[self.criterion]
-        return self._certify(self._dense(data), labels, weight, len(self.classes_), form)
+        return self._certify(*self._rows_of(data))
 
     def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
         self._require_memory(X)
         data: Any
-        data, weights = self._open_classes(X, y, sample_weight)
+        data, _ = self._open_classes(X, y, sample_weight)
         self._mark_categories()
-        labels, weight = self._weighted(data, weights)
-        return self._dense(data), labels, weight, len(self.classes_), CLASS_CRITERIA[self.criterion]
+        return self._rows_of(data)
+
+    def _rows_of(self, data: MemoryRows) -> tuple[NDArray, NDArray, NDArray, int, Any]:
+        """Rows, places of the labels, weights times the factors of the classes, and the criterion."""
+        assert data.y is not None
+        labels = data.y.astype(np.int64)
+        if not self._several:
+            labels = labels.reshape(len(labels), -1)[:, 0]
+        weight = np.ones(len(labels)) if data.weight is None else data.weight.astype(np.float64)
+        n_shares = int(self._ends[-1])
+        if self.class_weight is not None:
+            factors = self._class_factors(share_weights(labels, weight, n_shares))[labels]
+            weight = weight * factors.reshape(len(labels), -1).prod(axis=1)
+        return self._dense(data), labels, weight, n_shares, self._form(CLASS_CRITERIA[self.criterion])
 
     def _verdict(self, value: NDArray, decimals: int) -> str:
-        share = float(value.max())
-        return f"{class_of(value[np.newaxis], self.classes_)[0]} ({share:.{decimals}f})"
-
-    def _weighted(self, data: MemoryRows, weights: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places of the labels, and the weight of each row times the factor of its class."""
-        assert data.y is not None
-        labels = data.y.reshape(len(data.y), -1)[:, 0].astype(np.int64)
-        weight = np.ones(len(labels)) if data.weight is None else data.weight.astype(np.float64)
-        if self.class_weight is None:
-            return labels, weight
-        return labels, weight * class_factors(self.class_weight, self.classes_, weights)[labels]
+        each = self._each(value[np.newaxis])
+        return " and ".join(f"{own[part.argmax()]} ({part.max():.{decimals}f})" for own, part in each)
 
     def predict(self, X: Any) -> Any:
         """The commonest class of the leaf of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        how = (self.tree_, self.columns_, self.classes_)
-        return data.map(class_of_rows, *how, dtype=self.classes_.dtype)
+        how = (self.tree_.walk(data.shape[0]), self.columns_, self.classes_)
+        return data.map(class_of_rows, *how, **self._answer)
 
     def predict_proba(self, X: Any) -> Any:
-        """Share of each class in the leaf of each row."""
+        """Share of each class in the leaf of each row; a list of arrays for several outputs."""
         data = self._open_new_rows(X)
-        how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
-        return data.map(value_of_rows, self.tree_, self.columns_, **how)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of `predict_proba`; −∞ for classes that the leaf has not seen."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        how: Any = {"dtype": data.dtype, "width": self.tree_.value.shape[1]}
+        return self._apart(data.map(value_of_rows, self.tree_.walk(data.shape[0]), self.columns_, **how))
 
     def predict_random(self, X: Any, random_state: Any = None) -> NDArray:
         """A label drawn from the shares of the leaf of each row.
@@ -234,6 +232,7 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         X : array-like of shape (n_samples, n_features)
         random_state : int, Generator, SeedSequence, RandomState or None
         """
+        refuse_several(self, "predict_random")
         upto = np.cumsum(np.asarray(self.predict_proba(X), dtype=np.float64), axis=1)
         drawn = generator(random_state).random(len(upto))
         places = np.sum(drawn[:, np.newaxis] * upto[:, -1:] >= upto, axis=1)
@@ -247,12 +246,13 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         log_odds : array of shape (n_samples,) for two classes, else (n_samples, n_classes)
             ±∞ in leaves that lack a class; NaN between two classes that a leaf lacks both.
         """
+        refuse_several(self, "log_odds")
         logs = np.asarray(self.predict_log_proba(X), dtype=np.float64)
         with np.errstate(invalid="ignore"):
             odds = logs - logs[:, :1]
         return odds[:, 1] if odds.shape[1] == 2 else odds
 
 
-def class_of_rows(block: Block, tree: Tree, columns: Columns, classes: NDArray) -> NDArray:
+def class_of_rows(block: Block, walk: Walk, columns: Columns, classes: Any) -> NDArray:
     """The class that each row of a block is predicted."""
-    return class_of(value_of_rows(block, tree, columns), classes)
+    return classes_of_shares(value_of_rows(block, walk, columns), classes)

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.models.capabilities import Regressor
 from assay.parameters import LARGEST, SMALLEST, Domain
 from assay.rows import MemoryRows
 from assay.suitability import Suitability
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, number_of_rows
 from assay.trees.decision.solver import NUMBER_CRITERIA
+from assay.trees.outputs import NumberOutputs
 
 
-class DecisionTreeRegressor(Regressor, DecisionTree):
+class DecisionTreeRegressor(NumberOutputs, DecisionTree):
     """A tree of numbers, grown greedily until its leaves are pure and pruned by cost-complexity.
 
     Finds at each node the column j and the threshold s that minimise
@@ -41,7 +41,7 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, default="squared_error"
         Impurity Q.
     splitter : {"best", "random"}, default="best"
         "random" tries one threshold per column, drawn between its smallest and largest value in the node.
@@ -156,7 +156,7 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         ----------
         X : array-like of shape (n_samples, n_features), CSR matrix (made dense) or frame
             NaN is a missing value.
-        y : array-like of shape (n_samples,) or column name
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or names of columns
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
@@ -173,38 +173,41 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         """
         self._require_memory(X)
         data: Any = self._open_new_vector(X, y, sample_weight)
-        target, weight = self._weighted(data)
-        form = NUMBER_CRITERIA[self.criterion]
-        return self._certify(self._dense(data), target, weight, 0, form)
+        return self._certify(*self._rows_of(data))
 
     def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
         self._require_memory(X)
         data: Any = self._open_vector(X, y, sample_weight)
         self._mark_categories()
-        target, weight = self._weighted(data)
-        return self._dense(data), target, weight, 0, NUMBER_CRITERIA[self.criterion]
+        return self._rows_of(data)
 
     def _verdict(self, value: NDArray, decimals: int) -> str:
-        return f"{float(value[0]):.{decimals}f}"
+        return " and ".join(f"{float(number):.{decimals}f}" for number in value)
 
-    def _weighted(self, data: MemoryRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Target and weight of each row, in a range that sums of squares can bear."""
+    def _rows_of(self, data: MemoryRows) -> tuple[NDArray, NDArray, NDArray, int, Any]:
+        """Rows, targets in a range that sums of squares can bear, weights and criterion."""
         assert data.y is not None
         target = data.y.astype(np.float64)
         weight = np.ones(len(target)) if data.weight is None else data.weight.astype(np.float64)
-        there = target[weight > 0]
-        require_range(self, there)
-        if self.criterion == "poisson" and (there.min() < 0 or there.sum() <= 0):
-            raise ValueError(
-                f"{type(self).__name__} with criterion='poisson' takes targets of at least 0, not all of "
-                f"them 0. The smallest is {there.min():g}, the sum {there.sum():g}."
-            )
-        return target, weight
+        require_targets(self, target[weight > 0])
+        return self._dense(data), target, weight, 0, self._form(NUMBER_CRITERIA[self.criterion])
 
     def predict(self, X: Any) -> Any:
         """The mean of the leaf of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        return data.map(number_of_rows, self.tree_, self.columns_, dtype=data.dtype)
+        walk = self.tree_.walk(data.shape[0])
+        return data.map(number_of_rows, walk, self.columns_, dtype=data.dtype, **self._answer)
+
+
+def require_targets(model: Any, target: NDArray) -> None:
+    """Refuse targets that a criterion cannot take, output by output."""
+    for column in target.reshape(len(target), -1).T:
+        require_range(model, column)
+        if model.criterion == "poisson" and (column.min() < 0 or column.sum() <= 0):
+            raise ValueError(
+                f"{type(model).__name__} with criterion='poisson' takes targets of at least 0, not all of "
+                f"them 0. The smallest is {column.min():g}, the sum {column.sum():g}."
+            )
 
 
 def require_range(model: Any, target: NDArray) -> None:

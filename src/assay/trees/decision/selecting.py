@@ -30,6 +30,7 @@ from assay.trees.decision.pruning import (
     standard_errors,
 )
 from assay.trees.decision.solver import Growth, grow_exact
+from assay.trees.outputs import refuse_several
 from assay.trees.tree import Tree
 
 MOST_JUDGED = 50
@@ -97,6 +98,7 @@ class HasPruning:
             raise parameters.refusal("select", "rule", "'min' or 'one_se'", rule)
         whole = clone(self).set_params(ccp_alpha=0.0)
         table, target, weight, n_classes, form = whole._opened(X, y, sample_weight)
+        refuse_several(whole, "select")
         path = whole.fit(X, y, sample_weight).pruning_path()
         alphas = path.middles[::-1].copy()
         most = len(alphas) if criterion is None else min(MOST_JUDGED, len(alphas))

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
+from assay.trees.growing.build import column_rules, count_rows, grow_tree
 from assay.trees.growing.columns import Columns, sort_columns
 from assay.trees.growing.criteria import (
+    AbsoluteError,
     Entropy,
     Gini,
     Misclassification,
@@ -19,7 +20,6 @@ from assay.trees.growing.criteria import (
 )
 from assay.trees.growing.finding import BestCuts, RandomCuts
 from assay.trees.growing.space import Limits
-from assay.trees.growing.statistics import center_of, class_rows, moment_rows
 from assay.trees.growing.table import sorted_table
 from assay.trees.tree import EVERY_VALUE, Tree
 
@@ -32,6 +32,7 @@ CLASS_CRITERIA: dict[str, Any] = {
 NUMBER_CRITERIA: dict[str, Any] = {
     "squared_error": Newton(),
     "friedman_mse": Newton(),  # |L||R|/(|L|+|R|) (ȳ_L − ȳ_R)² is the decrease of the squared error
+    "absolute_error": AbsoluteError(),
     "poisson": PoissonDeviance(),
 }
 
@@ -93,31 +94,21 @@ def grow_exact(X: NDArray, target: NDArray, weight: NDArray, n_classes: int, gro
     Parameters
     ----------
     X : array of shape (n_rows, n_columns)
-    target : array of shape (n_rows,)
-        Places of the classes, or numbers.
+    target : array of shape (n_rows,), or (n_rows, n_outputs) where `growth.form` is of several
+        Places of the classes (those of all outputs one after the other), or numbers.
     weight : float64 array of shape (n_rows,)
     n_classes : int
-        0 for numbers.
+        Of all outputs; 0 for numbers.
     growth : Growth
     """
     pairs, columns = sort_columns(X, growth.categorical)
     rules = column_rules(columns, growth.signs, growth.groups)
     table = sorted_table(pairs, columns.n_codes)
-    center = 0.0
-    if n_classes:
-        rows: Any
-        rows, unit = class_rows(target, weight)
-        units = np.full(n_classes + 1, unit)
-    else:
-        target = target.astype(np.float64)
-        is_centered = not isinstance(growth.form, PoissonDeviance)
-        center = center_of(target, weight) if is_centered else 0.0
-        rows, units = moment_rows(weight, target - center, weight, centered=is_centered)
-    limits = growth.limits(units[0])
-    tree, leaves = grow_tree(table, rows, units, growth.form, growth.finder, limits, columns, rules)
+    target = target if n_classes else target.astype(np.float64)
+    counted = count_rows(growth.form, target, weight, n_classes, table.rows, weight)
+    limits = growth.limits(counted.units[0])
+    how = (growth.form, growth.finder, limits, columns, rules)
+    tree, leaves = grow_tree(table, counted.rows, counted.units, *how)
     tree = replace(tree, threshold=np.minimum(tree.threshold, EVERY_VALUE))
-    if not n_classes:
-        if center != 0.0:
-            tree = tree.with_values(tree.value + center)
-        tree = measured_impurity(tree, leaves, target, weight, growth.form)
+    tree = counted.finish(tree, leaves, target, weight, growth.form)
     return GrownTree(tree, leaves, columns.of_categories())

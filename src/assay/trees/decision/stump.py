@@ -15,7 +15,7 @@ from assay.trees.decision.base import GROWTH_DOMAINS, value_of_rows
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.growing.columns import Columns
 from assay.trees.opening import CATEGORICAL_FEATURES
-from assay.trees.tree import Tree
+from assay.trees.walking import Walk
 
 
 class DecisionStump(DecisionTreeClassifier):
@@ -73,6 +73,7 @@ class DecisionStump(DecisionTreeClassifier):
         "class_weight": CLASS_WEIGHT,
         "categorical_features": CATEGORICAL_FEATURES,
     }
+    _takes_several: ClassVar[bool] = False
     criterion = "misclassification"
     splitter = "best"
     max_depth = 1
@@ -134,12 +135,13 @@ class DecisionStump(DecisionTreeClassifier):
         """h(x): 1 for the second of two classes, −1 for the first; with more classes a column each."""
         data = self._open_new_rows(X)
         width = None if len(self.classes_) == 2 else len(self.classes_)
-        return data.map(sides_of_rows, self.tree_, self.columns_, dtype=data.dtype, width=width)
+        walk = self.tree_.walk(data.shape[0])
+        return data.map(sides_of_rows, walk, self.columns_, dtype=data.dtype, width=width)
 
 
-def sides_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+def sides_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """±1 for each row of a block: whether each class, or the second of two, is the answer."""
-    said = value_of_rows(block, tree, columns).argmax(axis=1)
-    if tree.value.shape[1] == 2:
+    said = value_of_rows(block, walk, columns).argmax(axis=1)
+    if walk.value.shape[1] == 2:
         return 2.0 * said - 1.0
-    return np.where(said[:, np.newaxis] == np.arange(tree.value.shape[1]), 1.0, -1.0)
+    return np.where(said[:, np.newaxis] == np.arange(walk.value.shape[1]), 1.0, -1.0)

@@ -87,7 +87,8 @@ def make_bag(
     Parameters
     ----------
     codes : uint8 array of shape (n_columns, n_rows)
-    target, weight : arrays of shape (n_rows,)
+    target : array of shape (n_rows,) or (n_rows, n_outputs)
+    weight : array of shape (n_rows,)
     bootstrap : bool
         Whether rows are drawn with replacement; without, `share` of them are drawn, or all taken.
     share : float, int or None
@@ -96,7 +97,10 @@ def make_bag(
     weight, nothing = weight.astype(np.float64), np.empty(0, dtype=np.int64)
     if not bootstrap and share is None:
         return Bag(weight, nothing, nothing, 0, 1.0)
-    marks = single_bits(target).astype(np.uint64)
+    columns = target.reshape(len(target), -1).T
+    marks = single_bits(columns[0]).astype(np.uint64)
+    for column in columns[1:]:
+        marks = marks * np.uint64(0x9E3779B97F4A7C15) + single_bits(column)
     mix_rows(codes, marks)
     order = np.argsort(marks, kind="stable")
     total = float(weight.sum())

@@ -19,8 +19,7 @@ from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, Rows
-from assay.trees.constraints import groups_of, signs_of
-from assay.trees.decision.base import EPS, GROWTH_DOMAINS, SHARE, _in_weight, n_features_tried
+from assay.trees.decision.base import GROWTH_DOMAINS, SHARE, growth_of, n_features_tried
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import make_bag, seeds_of
 from assay.trees.forest.importance import (
@@ -35,8 +34,11 @@ from assay.trees.forest.outside import OutsideVotes, outside_score
 from assay.trees.forest.solver import MAX_CODES, Forest, Table, grow_each, read_table
 from assay.trees.forest.trees import Trees
 from assay.trees.growing.columns import Columns
+from assay.trees.growing.criteria import Several
 from assay.trees.opening import TreeModel
+from assay.trees.outputs import numbers_of_values
 from assay.trees.tree import Tree
+from assay.trees.walking import Walk
 
 FOREST_DOMAINS: Mapping[str, Domain] = {
     **{name: domain for name, domain in GROWTH_DOMAINS.items() if name != "splitter"},
@@ -109,24 +111,9 @@ class ForestModel(TreeModel):
 
     def _growth(self, form: Any, total: float) -> Growth:
         """The rules that the parameters set, for rows of a total weight."""
-        signs = signs_of(self, self.is_categorical_)
-        if signs is not None and form.classes and len(self.classes_) > 2:
-            raise self._refuse("monotonic_cst", "None where there are more than two classes")
         self.max_features_ = n_features_tried(self.max_features, self.n_features_in_)
-        return Growth(
-            form,
-            self.max_depth,
-            _in_weight(self.min_samples_split, total, 2),
-            max(_in_weight(self.min_samples_leaf, total, 1), self.min_weight_fraction_leaf * total),
-            (self.min_impurity_decrease - EPS) * total if self.min_impurity_decrease > 0 else -np.inf,
-            self.max_leaf_nodes,
-            self.max_features_ if self.max_features_ < self.n_features_in_ else 0,
-            self._random_cuts,
-            0,
-            self.is_categorical_,
-            signs,
-            groups_of(self),
-        )
+        n_tried = self.max_features_ if self.max_features_ < self.n_features_in_ else 0
+        return growth_of(self, form, total, n_tried, self._random_cuts, 0)
 
     def _forest(self, table: Table, form: Any, n_classes: int, factors: NDArray | None) -> Forest:
         """The trees to be: what they are grown on and by which rules."""
@@ -138,6 +125,12 @@ class ForestModel(TreeModel):
         with_outside = bool(self.oob_score) or self.oob_tol is not None or calibrates
         balances = isinstance(self._class_weight, str) and self._class_weight == "balanced_subsample"
         growth = self._growth(form, total)
+        if isinstance(form, Several):
+            names = ("keep_rows", "calibration_method", *(("oob_score", "oob_tol") if form.classes else ()))
+            for name in names:
+                if getattr(self, name, None):
+                    kind = "several outputs of classes" if form.classes else "several outputs"
+                    raise self._refuse(name, f"unset with {kind}")
         return Forest(table, bag, growth, n_classes, factors, balances, with_outside, self.ccp_alpha)
 
     @property
@@ -156,7 +149,7 @@ class ForestModel(TreeModel):
             raise self._refuse("n_estimators", f"at least the {len(kept)} trees of the warm start")
         table, n_kept = forest.table, 0 if kept is None else len(kept)
         seeds: list[int] = [] if kept is None else self.seeds_.tolist()
-        votes = OutsideVotes(table.target, table.weight, forest.n_classes)
+        votes = OutsideVotes(table.target, table.weight, forest.n_classes, forest.ends)
         trees: list[Tree] = []
         with rows.threads(self._n_threads()) if self.n_jobs is not None else contextlib.nullcontext():
             if kept is not None and forest.with_outside:
@@ -174,7 +167,6 @@ class ForestModel(TreeModel):
         self.trees_ = Trees.together([*(kept or ()), *trees])
         self.seeds_ = np.array(seeds)
         self.columns_ = table.columns.of_categories()
-        self.n_outputs_ = 1
         self._keep_outside(forest, votes)
         self.__dict__.pop("kept_", None)
         if self.keep_rows:
@@ -200,13 +192,13 @@ class ForestModel(TreeModel):
         if forest.n_classes:
             self.oob_decision_function_ = outside.mean
         else:
-            self.oob_prediction_ = outside.mean[:, 0]
+            self.oob_prediction_ = numbers_of_values(outside.mean)
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row in each tree: shape (n_samples, n_estimators)."""
         data = self._open_new_rows(X)
         how: Any = {"dtype": np.int32, "width": len(self.trees_)}
-        return data.map(leaves_of_rows, self.trees_, self.columns_, **how)
+        return data.map(leaves_of_rows, self.trees_.walk(data.shape[0]), self.columns_, **how)
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """The nodes that each row passes in all trees, and the first column of each tree in the matrix."""
@@ -294,20 +286,19 @@ class ForestModel(TreeModel):
         return single
 
 
-def leaves_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray[np.int32]:
+def leaves_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray[np.int32]:
     """The leaf of each row of a block in each tree."""
-    return trees.apply(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
+    return walk.leaves(columns.levels_as_codes(block.dense))
 
 
-def mean_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray:
+def mean_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The mean over the trees of the values of the leaf of each row of a block."""
-    mean = trees.mean(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
-    return mean.astype(block.X.dtype, copy=False)
+    return walk.mean(columns.levels_as_codes(block.dense)).astype(block.X.dtype, copy=False)
 
 
-def number_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray:
-    """The mean over the trees of the number that each row of a block is predicted."""
-    return mean_of_rows(block, trees, columns)[:, 0]
+def number_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
+    """The mean over the trees of the number, or numbers, that each row of a block is predicted."""
+    return numbers_of_values(mean_of_rows(block, walk, columns))
 
 
 def _paths(tree: Tree, leaves: NDArray) -> sparse.csr_matrix:

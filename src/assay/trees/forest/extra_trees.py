@@ -221,7 +221,7 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Number of trees. More trees never overfit: the error settles.
-    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, default="squared_error"
         Impurity of a node: variance, or half the mean Poisson deviance.
     max_depth : int, optional
         Depth of the deepest leaf; no limit by default.

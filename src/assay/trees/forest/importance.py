@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from assay import rows
 from assay.rows import MemoryRows
+from assay.trees.decision.recounting import TreeRows
 from assay.trees.forest.outside import row_losses
 from assay.trees.forest.solver import Forest
 from assay.trees.forest.trees import Trees
@@ -39,7 +40,7 @@ def measured_importance(
         if kind == "unbiased":
             total = tree.weighted_n_node_samples[0]
             return decrease_of_rows(tree, *there, forest.n_classes) / total
-        return permuted(tree, *there, forest.n_classes, np.random.default_rng(seeds[place]))
+        return permuted(tree, *there, forest, np.random.default_rng(seeds[place]))
 
     return np.array(list(rows.ordered_map(measure, range(len(model.trees_)))))
 
@@ -59,8 +60,8 @@ def decrease_of_rows(
     weights = tree.add_up(np.bincount(leaves, weight, minlength=tree.node_count).astype(np.float64))
     values = tree.value if n_classes else tree.value - tree.value[0]
     product = np.zeros(tree.node_count)
-    for k in range(values.shape[1]):
-        part = weight * (target == k) if n_classes else weight * (target - tree.value[0, 0])
+    terms = TreeRows(X, target, weight, n_classes).terms(0.0 if n_classes else tree.value[0])
+    for k, part in enumerate(terms.T):
         sums = tree.add_up(np.bincount(leaves, part, minlength=tree.node_count).astype(np.float64))
         product += values[:, k] * np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0)
     cost = -tree.weighted_n_node_samples * product
@@ -76,14 +77,15 @@ def permuted(
     X: NDArray,
     target: NDArray,
     weight: NDArray,
-    n_classes: int,
+    forest: Forest,
     random: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Rise of the error of a tree on rows outside its bag when a column is shuffled among them."""
     out, share = np.zeros(X.shape[1]), weight / weight.sum()
 
     def error(table: NDArray) -> float:
-        return float(np.dot(share, row_losses(tree.value[tree.apply(table)], target, n_classes)))
+        losses = row_losses(tree.value[tree.apply(table)], target, forest.n_classes, forest.ends)
+        return float(np.dot(share, losses))
 
     base, shuffled = error(X), X.copy()
     for j in np.unique(tree.feature[tree.feature >= 0]):

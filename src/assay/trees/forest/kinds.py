@@ -11,22 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters, rows
 from assay.certificates import Certificates
 from assay.models.calibration import Calibrator
-from assay.models.capabilities import Regressor
-from assay.models.classes import Classifier, class_factors, class_of
 from assay.rows import Block, Rows
 from assay.trees.calibration.probabilities import CalibratesVotes
 from assay.trees.decision.classifier import DecisionTreeClassifier
-from assay.trees.decision.regressor import DecisionTreeRegressor, require_range
+from assay.trees.decision.regressor import DecisionTreeRegressor, require_targets
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
 from assay.trees.forest.intervals import KeptRows
 from assay.trees.forest.proofs.certificates import certify_forest, fit_certificates
 from assay.trees.forest.solver import Forest
-from assay.trees.forest.trees import Trees
 from assay.trees.growing.columns import Columns
+from assay.trees.outputs import ClassOutputs, NumberOutputs, classes_of_shares, share_weights
+from assay.trees.walking import Walk
 
 
-class ForestClassifier(CalibratesVotes, Classifier, ForestModel):
+class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
     """Base of forests of classes."""
 
     _single: ClassVar[type] = DecisionTreeClassifier
@@ -40,13 +39,12 @@ class ForestClassifier(CalibratesVotes, Classifier, ForestModel):
         ----------
         X : array-like of shape (n_samples, n_features), CSR matrix, frame, path, Dask array or dataframe
             NaN is a missing value. Rows outside memory are kept as codes of one byte per value.
-        y : array-like of shape (n_samples,) or column name
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or names of columns
             Labels of any kind.
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
         data, _ = self._open_classes(X, y, sample_weight)
-        self.n_classes_ = len(self.classes_)
         forest = self._opened_forest(data)
         self._grow(forest)
         proofs = fit_certificates(self.trees_)
@@ -57,11 +55,10 @@ class ForestClassifier(CalibratesVotes, Classifier, ForestModel):
     def _opened_forest(self, data: Rows) -> Forest:
         table = self._read(data)
         table = table._replace(target=table.target.astype(np.int64))
-        factors, n_classes = None, len(self.classes_)
+        factors, n_shares = None, int(self._ends[-1])
         if self.class_weight is not None and self.class_weight != "balanced_subsample":
-            weights = np.bincount(table.target, table.weight, minlength=n_classes)
-            factors = class_factors(self.class_weight, self.classes_, weights)
-        return self._forest(table, CLASS_CRITERIA[self.criterion], n_classes, factors)
+            factors = self._class_factors(share_weights(table.target, table.weight, n_shares))
+        return self._forest(table, self._form(CLASS_CRITERIA[self.criterion]), n_shares, factors)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Prove the forest again from the rows: every node of every tree, and the votes out of bag.
@@ -84,26 +81,24 @@ class ForestClassifier(CalibratesVotes, Classifier, ForestModel):
     def predict(self, X: Any) -> Any:
         """The class of the largest mean share: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        how = (self.trees_, self.columns_, self.classes_, getattr(self, "calibrator_", None))
-        return data.map(class_of_rows, *how, dtype=self.classes_.dtype)
+        walk = self.trees_.walk(data.shape[0])
+        how = (walk, self.columns_, self.classes_, getattr(self, "calibrator_", None))
+        return data.map(class_of_rows, *how, **self._answer)
 
     def predict_proba(self, X: Any) -> Any:
         """Mean over the trees of the share of each class in the leaf of each row.
 
-        With `calibration_method`, what the votes out of bag have taught to make of it.
+        With `calibration_method`, what the votes out of bag have taught to make of it. A list of arrays for
+        several outputs.
         """
         data = self._open_new_rows(X)
-        how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
+        how: Any = {"dtype": data.dtype, "width": int(self._ends[-1])}
         calibrator = getattr(self, "calibrator_", None)
-        return data.map(chances_of_rows, self.trees_, self.columns_, calibrator, **how)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of `predict_proba`; −∞ for classes that no tree votes for."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        walk = self.trees_.walk(data.shape[0])
+        return self._apart(data.map(chances_of_rows, walk, self.columns_, calibrator, **how))
 
 
-class ForestRegressor(Regressor, ForestModel):
+class ForestRegressor(NumberOutputs, ForestModel):
     """Base of forests of numbers."""
 
     _single: ClassVar[type] = DecisionTreeRegressor
@@ -116,7 +111,7 @@ class ForestRegressor(Regressor, ForestModel):
         ----------
         X : array-like of shape (n_samples, n_features), CSR matrix, frame, path, Dask array or dataframe
             NaN is a missing value. Rows outside memory are kept as codes of one byte per value.
-        y : array-like of shape (n_samples,) or column name
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or names of columns
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
@@ -128,10 +123,8 @@ class ForestRegressor(Regressor, ForestModel):
     def _opened_forest(self, data: Rows) -> Forest:
         table = self._read(data)
         table = table._replace(target=table.target.astype(np.float64))
-        require_range(self, table.target[table.weight > 0])
-        if self.criterion == "poisson" and (table.target.min() < 0 or not np.any(table.target > 0)):
-            raise ValueError("The criterion 'poisson' takes targets of at least 0, not all of them 0.")
-        return self._forest(table, NUMBER_CRITERIA[self.criterion], 0, None)
+        require_targets(self, table.target[table.weight > 0])
+        return self._forest(table, self._form(NUMBER_CRITERIA[self.criterion]), 0, None)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Prove the forest again from the rows: every node of every tree, and the means out of bag.
@@ -210,7 +203,8 @@ class ForestRegressor(Regressor, ForestModel):
     def predict(self, X: Any) -> Any:
         """Mean over the trees of what their leaves predict: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        return data.map(number_of_rows, self.trees_, self.columns_, dtype=data.dtype)
+        walk = self.trees_.walk(data.shape[0])
+        return data.map(number_of_rows, walk, self.columns_, dtype=data.dtype, **self._answer)
 
 
 def require_rows_in_memory(model: Any, X: Any) -> None:
@@ -220,13 +214,13 @@ def require_rows_in_memory(model: Any, X: Any) -> None:
 
 
 def class_of_rows(
-    block: Block, trees: Trees, columns: Columns, classes: NDArray, calibrator: Calibrator | None
+    block: Block, walk: Walk, columns: Columns, classes: Any, calibrator: Calibrator | None
 ) -> NDArray:
     """The class that each row of a block is predicted."""
-    return class_of(chances_of_rows(block, trees, columns, calibrator), classes)
+    return classes_of_shares(chances_of_rows(block, walk, columns, calibrator), classes)
 
 
-def chances_of_rows(block: Block, trees: Trees, columns: Columns, calibrator: Calibrator | None) -> NDArray:
+def chances_of_rows(block: Block, walk: Walk, columns: Columns, calibrator: Calibrator | None) -> NDArray:
     """Probabilities of the classes of the rows of a block."""
-    said = mean_of_rows(block, trees, columns)
+    said = mean_of_rows(block, walk, columns)
     return said if calibrator is None else calibrator.apply(said)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
+from assay.trees.outputs import numbers_of_values, wrong_outputs
 
 SETTLED = 20
 """Trees over which the error must not have moved for it to have settled."""
@@ -35,9 +36,11 @@ class Outside(NamedTuple):
 class OutsideVotes:
     """Adds up trees in their order; each brings the error up to date on the rows it has not seen."""
 
-    def __init__(self, target: NDArray, weight: NDArray[np.float64], n_classes: int) -> None:
-        self._target, self._weight, self._n_classes = target, weight, n_classes
-        self._sums = np.zeros((len(target), max(n_classes, 1)))
+    def __init__(
+        self, target: NDArray, weight: NDArray[np.float64], n_classes: int, ends: NDArray | None = None
+    ) -> None:
+        self._target, self._weight, self._n_classes, self._ends = target, weight, n_classes, ends
+        self._sums = np.zeros((len(target), n_classes or target.reshape(len(target), -1).shape[1]))
         self._counts = np.zeros(len(target), dtype=np.int64)
         self._losses = np.zeros(len(target))
         self._seen = self._lost = 0.0
@@ -49,10 +52,7 @@ class OutsideVotes:
         self._seen += float(self._weight[rows][self._counts[rows] == 0].sum())
         self._counts[rows] += 1
         means = self._sums[rows] / self._counts[rows][:, np.newaxis]
-        if self._n_classes:
-            losses = (np.argmax(means, axis=1) != self._target[rows]).astype(np.float64)
-        else:
-            losses = (means[:, 0] - self._target[rows]) ** 2
+        losses = row_losses(means, self._target[rows], self._n_classes, self._ends)
         self._lost += float(np.dot(self._weight[rows], losses - self._losses[rows]))
         self._losses[rows] = losses
         self.errors.append(max(self._lost, 0.0) / self._seen if self._seen > 0 else 1.0)
@@ -69,22 +69,26 @@ class OutsideVotes:
         return Outside(mean, self._counts, np.array(self.errors))
 
 
-def outside_error(outside: Outside, target: NDArray, weight: NDArray, n_classes: int) -> tuple[float, float]:
+def outside_error(
+    outside: Outside, target: NDArray, weight: NDArray, n_classes: int, ends: NDArray | None = None
+) -> tuple[float, float]:
     """Error on the rows that some tree has not seen, and its standard error."""
     there = (outside.counts > 0) & (weight > 0)
     if not there.any():
         return float("nan"), float("nan")
-    losses = row_losses(outside.mean[there], target[there], n_classes)
+    losses = row_losses(outside.mean[there], target[there], n_classes, ends)
     share = weight[there] / weight[there].sum()
     error = float(np.dot(share, losses))
     return error, float(np.sqrt(np.dot(share**2, (losses - error) ** 2)))
 
 
-def row_losses(mean: NDArray, target: NDArray, n_classes: int) -> NDArray[np.float64]:
-    """1 for a wrong class, or the squared error, of each row."""
+def row_losses(
+    mean: NDArray, target: NDArray, n_classes: int, ends: NDArray | None = None
+) -> NDArray[np.float64]:
+    """1 for a wrong class, or the squared error, of each row; the mean over several outputs."""
     if n_classes:
-        return np.asarray(np.argmax(mean, axis=1) != target, dtype=np.float64)
-    return np.asarray((mean[:, 0] - target) ** 2)
+        return wrong_outputs(mean, target, ends)
+    return np.asarray(np.mean((mean - target.reshape(mean.shape)) ** 2, axis=1))
 
 
 def outside_score(model: Any, outside: Outside, target: NDArray, weight: NDArray, n_classes: int) -> float:
@@ -97,15 +101,15 @@ def outside_score(model: Any, outside: Outside, target: NDArray, weight: NDArray
             said, true = np.argmax(outside.mean[there], axis=1), target[there].astype(np.int64)
             score = model.oob_score(model.classes_[true], model.classes_[said])
         else:
-            score = model.oob_score(target[there], outside.mean[there, 0])
+            score = model.oob_score(target[there], numbers_of_values(outside.mean[there]))
         if not parameters.real().contains(score):
             words = "a function that gives a finite number"
             raise parameters.refusal(type(model).__name__, "oob_score", words, score)
         return float(score)
-    error, _ = outside_error(outside, target, weight, n_classes)
     if n_classes:
-        return 1.0 - error
-    share = weight[there] / weight[there].sum()
-    values = target[there].astype(np.float64)
-    spread = float(np.dot(share, (values - np.dot(share, values)) ** 2))
-    return 1.0 - error / spread if spread > 0 else float(error == 0.0)
+        return 1.0 - outside_error(outside, target, weight, n_classes)[0]
+    share, values = weight[there] / weight[there].sum(), target[there].reshape(int(there.sum()), -1)
+    error = share @ (outside.mean[there] - values) ** 2
+    spread = share @ (values - share @ values) ** 2
+    rest = np.divide(error, spread, out=(error != 0).astype(np.float64), where=spread > 0)
+    return float(np.mean(1.0 - rest))

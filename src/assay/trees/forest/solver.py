@@ -15,11 +15,10 @@ from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import Bag
 from assay.trees.forest.trees import leaves_of_codes, snap_thresholds, spread_thresholds
 from assay.trees.forest.workers import grow_on_workers
-from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
+from assay.trees.growing.build import column_rules, count_rows, grow_tree
 from assay.trees.growing.columns import Columns, bin_columns
-from assay.trees.growing.criteria import PoissonDeviance
-from assay.trees.growing.statistics import center_of, class_rows, moment_rows
 from assay.trees.growing.table import BinnedTable
+from assay.trees.outputs import share_weights
 from assay.trees.tree import Tree
 
 EDGE_ROWS = 200_000
@@ -105,8 +104,8 @@ def block_codes(block: Block, columns: Columns) -> list[tuple[NDArray, NDArray, 
 class Forest(NamedTuple):
     """What the trees of a forest have in common.
 
-    `factors` multiply the weights of the classes, "balanced_subsample" ones tree by tree; without classes
-    `n_classes` is 0.
+    `factors` multiply the weights of the classes, "balanced_subsample" ones tree by tree; `n_classes` is that
+    of all outputs, 0 without classes.
     """
 
     table: Table
@@ -125,30 +124,28 @@ class Forest(NamedTuple):
 
     def weighted(self, counts: NDArray[np.int32]) -> NDArray[np.float64]:
         """Weight of each row in a tree that draws the rows so often."""
-        return tree_weights(self.bag, counts, self.table.target, self.factors, self.balances, self.n_classes)
+        how = (self.factors, self.balances, self.n_classes, self.ends)
+        return tree_weights(self.bag, counts, self.table.target, *how)
+
+    @property
+    def ends(self) -> NDArray | None:
+        """Where each of several outputs ends among the values; None for one."""
+        return getattr(self.growth.form, "ends", None)
 
     def grow(self, seed: int) -> Grown:
         """The tree of a seed."""
         counts, weight = self.weights(seed)
         table, growth = self.table, self.growth
         inside = np.flatnonzero(weight > 0).astype(np.int32)
-        center = 0.0
-        statistics: Any
-        if self.n_classes:
-            statistics, unit = class_rows(table.target, weight)
-            units = np.full(self.n_classes + 1, unit)
-        else:
-            is_centered = not isinstance(growth.form, PoissonDeviance)
-            center = center_of(table.target, table.weight) if is_centered else 0.0
-            statistics, units = moment_rows(weight, table.target - center, weight, centered=is_centered)
+        counted = count_rows(growth.form, table.target, weight, self.n_classes, inside, table.weight)
         rules = column_rules(table.columns, growth.signs, growth.groups)
         tree, leaves = grow_tree(
             BinnedTable(table.codes, inside, table.columns.n_codes),
-            statistics,
-            units,
+            counted.rows,
+            counted.units,
             growth.form,
             growth.finder,
-            growth._replace(seed=seed).limits(units[0]),
+            growth._replace(seed=seed).limits(counted.units[0]),
             table.columns,
             rules,
         )
@@ -158,9 +155,7 @@ class Forest(NamedTuple):
             spread_thresholds(shares, tree.feature, tree.levels, columns.low, columns.high, columns.offsets,
                               columns.cuts, tree.threshold, tree.cut)  # fmt: skip
         snap_thresholds(tree.feature, tree.levels, columns.cuts, columns.offsets, tree.threshold, tree.cut)
-        if not self.n_classes:
-            tree = tree.with_values(tree.value + center)
-            tree = measured_impurity(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
+        tree = counted.finish(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
         if self.ccp_alpha > 0:
             tree = pruned(tree, self.ccp_alpha)
         return Grown(tree, seed, *self._outside(tree, counts))
@@ -183,14 +178,23 @@ def tree_weights(
     factors: NDArray[np.float64] | None,
     balances: bool,
     n_classes: int,
+    ends: NDArray | None,
 ) -> NDArray[np.float64]:
     """Weight of each row in a tree: as drawn, times the factor of its class."""
     weight = bag.weights(counts)
     if balances:
-        inside = np.bincount(target, weight, minlength=n_classes)
-        there = inside > 0
-        factors = np.where(there, inside.sum() / (there.sum() * np.where(there, inside, 1.0)), 1.0)
-    return weight if factors is None else weight * short(factors)[target]
+        inside = share_weights(target, weight, n_classes)
+        parts = np.split(inside, [] if ends is None else ends[:-1])
+        factors = np.concatenate([balanced(part) for part in parts])
+    if factors is None:
+        return weight
+    return weight * short(factors)[target].reshape(len(target), -1).prod(axis=1)
+
+
+def balanced(inside: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factors by which the classes that are there weigh the same."""
+    there = inside > 0
+    return np.where(there, inside.sum() / (there.sum() * np.where(there, inside, 1.0)), 1.0)
 
 
 def short(factors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.trees.tree import Tree
-
-ROWS = 64
-"""Rows that are sent down a tree together, before the next tree is looked at."""
+from assay.trees.walking import Walk, make_walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,135 +77,15 @@ class Trees(Sequence[Tree]):
 
     def apply(self, X: NDArray) -> NDArray[np.int32]:
         """The leaf of each row in each tree, counted from the start of the tree: shape (n_rows, n_trees)."""
-        out = np.empty((len(X), len(self)), dtype=np.int32)
-        if len(self.nodes.bits):
-            forest_leaves(self._walk(), X, out)
-        else:
-            ordered_forest_leaves(self.starts, *self._steps(), X, out)
-        return out
+        return self.walk(len(X)).leaves(X)
 
     def mean(self, X: NDArray) -> NDArray[np.float64]:
         """Mean over the trees of the values of the leaves of each row: shape (n_rows, n_outputs)."""
-        out = np.zeros((len(X), self.nodes.value.shape[1]))
-        if len(self.nodes.bits):
-            forest_mean(self._walk(), self.nodes.value, X, out)
-        else:
-            ordered_forest_mean(self.starts, *self._steps(), self.nodes.value, X, out)
-        return out
+        return self.walk(len(X)).mean(X)
 
-    def _steps(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """What a row meets at each node: column, children, side of missing values; and the threshold."""
-        nodes, first = self.nodes, np.repeat(self.starts[:-1], np.diff(self.starts))
-        children = (nodes.children_left + first, nodes.children_right + first)
-        places = np.column_stack([nodes.feature, *children, nodes.missing_go_to_left])
-        return places.astype(np.int32), nodes.threshold
-
-    def _walk(self) -> tuple[Any, ...]:
-        splits = self.nodes._splits()
-        return (self.starts, self.bit_starts, *splits)
-
-
-@compiled
-def leaf_of(walk, tree, X, i):  # type: ignore[no-untyped-def]
-    """The leaf of one row in one tree, as a node of all."""
-    starts, bit_starts, feature, threshold, left, right, missing_left, levels, bits = walk
-    start = starts[tree]
-    node = start
-    while feature[node] >= 0:
-        value = X[i, feature[node]]
-        if levels[node] >= 0:
-            code = np.int64(value) if value >= 0.0 and value < 256.0 else -1  # NaN is neither
-            if code < 0:
-                goes_left = missing_left[node]
-            else:
-                word = bits[bit_starts[tree] + levels[node], code >> 5]
-                goes_left = (word >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
-        elif value != value:
-            goes_left = missing_left[node]
-        else:
-            goes_left = value <= threshold[node]
-        node = start + (left[node] if goes_left else right[node])
-    return node
-
-
-@compiled
-def forest_leaves(walk, X, out):  # type: ignore[no-untyped-def]
-    """Leaf of each row in each tree, counted from the start of the tree."""
-    starts = walk[0]
-    n_rows = X.shape[0]
-    for begin in range(0, n_rows, ROWS):
-        for tree in range(starts.shape[0] - 1):
-            for i in range(begin, min(begin + ROWS, n_rows)):
-                out[i, tree] = leaf_of(walk, tree, X, i) - starts[tree]
-
-
-@compiled
-def forest_mean(walk, values, X, out):  # type: ignore[no-untyped-def]
-    """Mean over the trees of the values of the leaves; added up in the order of the trees."""
-    starts = walk[0]
-    n_rows, n_trees = X.shape[0], starts.shape[0] - 1
-    for begin in range(0, n_rows, ROWS):
-        end = min(begin + ROWS, n_rows)
-        for tree in range(n_trees):
-            for i in range(begin, end):
-                leaf = leaf_of(walk, tree, X, i)
-                for k in range(values.shape[1]):
-                    out[i, k] += values[leaf, k]
-        for i in range(begin, end):
-            for k in range(values.shape[1]):
-                out[i, k] /= n_trees
-
-
-@compiled
-def send_down(places, threshold, root, X, begin, count, at, going):  # type: ignore[no-untyped-def]
-    """Send rows down a tree without categories; their leaves are in `at`.
-
-    All rows that are still on their way take one step each, then the next: a step waits for memory, and many
-    wait at once.
-    """
-    n_going = count if places[root, 0] >= 0 else 0
-    for r in range(count):
-        at[r], going[r] = root, r
-    while n_going > 0:
-        n_left = 0
-        for p in range(n_going):
-            r = going[p]
-            node = np.uint64(at[r])
-            value = X[begin + r, np.uint64(places[node, 0])]
-            goes_left = (value <= threshold[node]) | ((value != value) & (places[node, 3] != 0))
-            child = places[node, np.uint64(2) - np.uint64(goes_left)]  # a load, not a branch to foresee
-            at[r], going[n_left] = child, r
-            n_left += places[np.uint64(child), 0] >= 0
-        n_going = n_left
-
-
-@compiled
-def ordered_forest_leaves(starts, places, threshold, X, out):  # type: ignore[no-untyped-def]
-    """`forest_leaves` without categories."""
-    at, going = np.empty(ROWS, dtype=np.int32), np.empty(ROWS, dtype=np.int32)
-    for begin in range(0, X.shape[0], ROWS):
-        count = min(ROWS, X.shape[0] - begin)
-        for tree in range(starts.shape[0] - 1):
-            send_down(places, threshold, starts[tree], X, begin, count, at, going)
-            for r in range(count):
-                out[begin + r, tree] = at[r] - starts[tree]
-
-
-@compiled
-def ordered_forest_mean(starts, places, threshold, values, X, out):  # type: ignore[no-untyped-def]
-    """`forest_mean` without categories."""
-    at, going = np.empty(ROWS, dtype=np.int32), np.empty(ROWS, dtype=np.int32)
-    n_trees = starts.shape[0] - 1
-    for begin in range(0, X.shape[0], ROWS):
-        count = min(ROWS, X.shape[0] - begin)
-        for tree in range(n_trees):
-            send_down(places, threshold, starts[tree], X, begin, count, at, going)
-            for r in range(count):
-                for k in range(values.shape[1]):
-                    out[begin + r, k] += values[at[r], k]
-        for r in range(count):
-            for k in range(values.shape[1]):
-                out[begin + r, k] /= n_trees
+    def walk(self, n_rows: int) -> Walk:
+        """The nodes as so many rows meet them."""
+        return make_walk(self.nodes, self.starts, self.bit_starts, n_rows)
 
 
 @compiled

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.criteria import PoissonDeviance, impurity
+from assay.trees.growing.criteria import AbsoluteError, PoissonDeviance, Several, impurity
 from assay.trees.growing.finding import Site
+from assay.trees.growing.medians import median_rows
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -31,6 +32,7 @@ from assay.trees.growing.nodes import (
     preorder,
 )
 from assay.trees.growing.space import ColumnRules, Limits, make_space
+from assay.trees.growing.statistics import SeveralRows, center_of, class_rows, moment_rows, several_rows
 from assay.trees.growing.table import BinnedTable, SortedTable, room_near
 from assay.trees.growing.whole import grow
 from assay.trees.tree import NO_THRESHOLD, Tree
@@ -48,6 +50,43 @@ def column_rules(
         0.5 * columns.low + 0.5 * columns.high,
         columns.offsets,
     )
+
+
+class Counted(NamedTuple):
+    """Statistics of the rows of a tree in units, what a unit of each sum is worth, where numbers begin."""
+
+    rows: Any
+    units: NDArray[np.float64]
+    center: Any
+
+    def finish(self, tree: Tree, leaves: NDArray, target: NDArray, weight: NDArray, form: Any) -> Tree:
+        """The tree with values that count from 0, and the impurities of numbers measured."""
+        if form.classes:
+            return tree
+        tree = tree.with_values(tree.value + self.center) if np.any(self.center != 0.0) else tree
+        return measured_impurity(tree, leaves, target, weight, form)
+
+
+def count_rows(
+    form: Any, target: NDArray, weight: NDArray, n_shares: int, inside: NDArray, usual: NDArray
+) -> Counted:
+    """Statistics of the rows `inside`, which weigh something, as a criterion takes them.
+
+    Numbers are counted from their mean, where rows have the weights `usual`: the same for all trees of a
+    forest. `n_shares` is the number of classes of all outputs.
+    """
+    if form.classes:
+        rows, unit = class_rows(target, weight)
+        return Counted(rows, np.full(n_shares + 1, unit), 0.0)
+    inner = form.form if isinstance(form, Several) else form
+    centered = not isinstance(inner, PoissonDeviance)
+    if target.ndim == 2:
+        center = np.array([center_of(column, usual) if centered else 0.0 for column in target.T])
+        return Counted(*several_rows(weight, target - center, centered=centered), center)
+    if isinstance(form, AbsoluteError):
+        return Counted(*median_rows(weight, target, inside), 0.0)
+    start = center_of(target, usual) if centered else 0.0
+    return Counted(*moment_rows(weight, target - start, weight, centered=centered), start)
 
 
 def grow_tree(
@@ -73,7 +112,8 @@ def grow_tree(
     if limits.max_depth < 40:
         most = min(most, 2**limits.max_depth)
     capacity, has_levels = 2 * most + 1, bool(rules.categorical.any())
-    growing = empty_tree(capacity, n_sums, categories=has_levels)
+    n_outputs = rows.raw.shape[1] - 1 if isinstance(rows, SeveralRows) else 1
+    growing = empty_tree(capacity, n_sums, categories=has_levels, n_outputs=n_outputs)
     if not has_levels:  # nothing is compiled for levels
         growing = growing._replace(bits=None)
     n_total = n_rows if isinstance(table, SortedTable) else table.codes.shape[1]
@@ -123,16 +163,19 @@ def finished(
 
 
 def node_values(form: Any, sums: NDArray, real: NDArray) -> NDArray[np.float64]:
-    """Shares of the classes, or the mean (the Newton step), within the bounds of the node."""
+    """Shares of the classes, the mean (the Newton step) or the median, within the bounds of the node."""
     if form.classes:
         shares = sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
         if shares.shape[1] == 2 and np.isfinite(real[:, [LOW, HIGH]]).any():  # constraints order the second
             second = np.clip(shares[:, 1], real[:, LOW], real[:, HIGH])
             shares = np.column_stack([1.0 - second, second])
         return shares
-    size = sums[:, 2] + getattr(form, "l2", 0.0)
-    value = np.divide(sums[:, 1], size, out=np.zeros(len(sums)), where=size > 0) + real[:, CENTER]
-    return np.clip(value, real[:, LOW], real[:, HIGH])[:, np.newaxis]
+    if isinstance(form, AbsoluteError):
+        return np.clip(sums[:, 1], real[:, LOW], real[:, HIGH])[:, np.newaxis]
+    size = (sums[:, 2] + getattr(form, "l2", 0.0))[:, np.newaxis]
+    totals = np.delete(sums, (0, 2), axis=1)
+    value = np.divide(totals, size, out=np.zeros_like(totals), where=size > 0) + real[:, CENTER::2]
+    return np.clip(value, real[:, [LOW]], real[:, [HIGH]])
 
 
 def measured_impurity(tree: Tree, leaves: NDArray, target: NDArray, weight: NDArray, form: Any) -> Tree:
@@ -141,6 +184,11 @@ def measured_impurity(tree: Tree, leaves: NDArray, target: NDArray, weight: NDAr
     Sums of squares are taken about the mean of each leaf and put together from the bottom up, so that nothing
     cancels.
     """
+    if isinstance(form, AbsoluteError):  # measured as it grew
+        return tree
+    if isinstance(form, Several):
+        each = (measured_impurity(tree, leaves, column, weight, form.form).impurity for column in target.T)
+        return replace(tree, impurity=np.mean(list(each), axis=0))
     n_nodes = tree.node_count
     totals = np.bincount(leaves, weight, minlength=n_nodes)
     means = np.bincount(leaves, weight * target, minlength=n_nodes) / np.where(totals > 0, totals, 1.0)

@@ -12,6 +12,7 @@ parameters, whose class says which criterion it is (as losses do with their row 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,25 @@ class PoissonDeviance(NamedTuple):
     """−S log(S / W): half the Poisson deviance of the node, up to a term that no split changes."""
 
     classes: bool = False
+
+
+class AbsoluteError(NamedTuple):
+    """Σ w |y − m|, m the weighted median: the one cost here that is no function of sums (`medians`)."""
+
+    classes: bool = False
+
+
+class Several(NamedTuple):
+    """The mean over several outputs of the cost of each.
+
+    `ends` has one past the last column of each output among those of the values: as many columns as an output
+    has classes, or one. Sums are the weight and then those of the classes of one output after the other; of
+    numbers, the weight, the statistic of the first output, the curvature, the statistics of the others.
+    """
+
+    form: Any
+    ends: NDArray[np.int64]
+    classes: bool
 
 
 # Functions of numbers alone, not of arrays: inside the search of a cut each array that is handed on would be
@@ -159,14 +179,49 @@ def _cost_of_numbers(form, sums):  # type: ignore[no-untyped-def]
     return number_cost(form, sums[0], sums[1], sums[2])
 
 
+def _cost_of_several(form, sums):  # type: ignore[no-untyped-def]
+    total, begin = 0.0, 0
+    for end in form.ends:
+        total += output_cost(form.form, sums, sums, 0.0, begin, end)
+        begin = end
+    return total / form.ends.shape[0]
+
+
 @overload(cost, jit_options=OPTIONS)
 def _chosen_cost(form, sums):  # type: ignore[no-untyped-def]
+    if form.instance_class is Several:
+        return _cost_of_several
     return _cost_of_classes if of_classes(form) else _cost_of_numbers
 
 
 def of_classes(form: Any) -> bool:
     """Whether a form, as the compiler knows it, is one of classes."""
-    return bool(form.instance_class._field_defaults["classes"])
+    kind = form.types[0] if form.instance_class is Several else form
+    return bool(kind.instance_class._field_defaults["classes"])
+
+
+def output_cost(form: Any, sums: NDArray, others: NDArray, share: float, begin: int, end: int) -> float:
+    """Cost of one output, whose values are the columns `begin` to `end`; for compiled loops only.
+
+    Of the sums less a share, 0 or 1, of others.
+    """
+    raise NotImplementedError("output_cost is called inside compiled loops.")
+
+
+@overload(output_cost, jit_options=OPTIONS)
+def _chosen_output_cost(form, sums, others, share, begin, end):  # type: ignore[no-untyped-def]
+    def classes(form, sums, others, share, begin, end):  # type: ignore[no-untyped-def]
+        weight, parts = sums[0] - share * others[0], 0.0
+        for k in range(1 + begin, 1 + end):
+            parts = joined_parts(form, parts, class_part(form, weight, sums[k] - share * others[k]))
+        return class_cost(form, weight, parts)
+
+    def number(form, sums, others, share, begin, end):  # type: ignore[no-untyped-def]
+        k = 1 if begin == 0 else begin + 2
+        weight, size = sums[0] - share * others[0], sums[2] - share * others[2]
+        return number_cost(form, weight, sums[k] - share * others[k], size)
+
+    return classes if of_classes(form) else number
 
 
 def cost_apart(form: Any, whole: NDArray, left: NDArray) -> float:
@@ -188,8 +243,19 @@ def _numbers_apart(form, whole, left):  # type: ignore[no-untyped-def]
     return first + number_cost(form, whole[0] - left[0], whole[1] - left[1], whole[2] - left[2])
 
 
+def _several_apart(form, whole, left):  # type: ignore[no-untyped-def]
+    total, begin = 0.0, 0
+    for end in form.ends:
+        total += output_cost(form.form, left, left, 0.0, begin, end)
+        total += output_cost(form.form, whole, left, 1.0, begin, end)
+        begin = end
+    return total / form.ends.shape[0]
+
+
 @overload(cost_apart, jit_options=OPTIONS)
 def _chosen_cost_apart(form, whole, left):  # type: ignore[no-untyped-def]
+    if form.instance_class is Several:
+        return _several_apart
     return _classes_apart if of_classes(form) else _numbers_apart
 
 
@@ -211,6 +277,9 @@ def impurity(form: Any, sums: NDArray, squares: NDArray | None = None) -> NDArra
         depends on the rows alone.
     """
     weight = np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
+    if isinstance(form, Several):
+        each = (impurity(form.form, sums[:, places]) for places in sums_of_outputs(form))
+        return np.mean(list(each), axis=0)
     if form.classes:
         shares = sums[:, 1:] / weight[:, np.newaxis]
         if isinstance(form, Gini):
@@ -219,9 +288,19 @@ def impurity(form: Any, sums: NDArray, squares: NDArray | None = None) -> NDArra
             return 1.0 - shares.max(axis=1)
         logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
         return -np.sum(shares * logs, axis=1)
+    if isinstance(form, AbsoluteError):  # the cost is among the sums
+        return np.asarray(sums[:, 2] / weight)
     if isinstance(form, PoissonDeviance):
         mean = np.where(sums[:, 1] > 0, sums[:, 1] / weight, 1.0)
         return -sums[:, 1] / weight * np.log(mean)
     size = np.where(sums[:, 2] + form.l2 > 0, sums[:, 2] + form.l2, 1.0)
     rest = 0.0 if squares is None else squares
     return np.maximum((rest - sums[:, 1] ** 2 / size) / weight, 0.0 if squares is not None else -np.inf)
+
+
+def sums_of_outputs(form: Several) -> list[list[int]]:
+    """Places of the sums of each of several outputs, in the order that a criterion of one takes them."""
+    ends = [0, *form.ends.tolist()]
+    if form.classes:
+        return [[0, *range(begin + 1, end + 1)] for begin, end in pairwise(ends)]
+    return [[0, begin + 2 if begin else 1, 2] for begin in ends[:-1]]

@@ -12,9 +12,17 @@ import numpy as np
 from numba.extending import overload
 
 from assay.loops import inner, part
-from assay.trees.growing.criteria import OPTIONS, cost, cost_apart
+from assay.trees.growing.criteria import OPTIONS, AbsoluteError
 from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, is_admissible, real_sums
 from assay.trees.growing.levels import search_levels
+from assay.trees.growing.medians import (
+    best_median_cut,
+    code_of,
+    cost_of_node,
+    cost_of_sides,
+    mark_row,
+    sort_keys,
+)
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -121,6 +129,23 @@ def _search_all(finder, node, j, best, state, site, form, rule):  # type: ignore
     return cut.gain, True
 
 
+def _search_medians(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
+    tree, rows, keys = site.tree, site.rows, site.space.keys
+    count = tree.whole[node, END] - tree.whole[node, START]
+    n_known = sort_keys(site.table, j, node, tree, rows, keys)
+    if n_known < 1 or (n_known == count and code_of(keys[0]) == code_of(keys[count - 1])):
+        return best, False
+    cut, weight = best_median_cut(keys, n_known, node, rows, tree, site.space.unit, rule)
+    if cut.place == NO_CUT or not cut.gain - best > TIE * tree.sums[node, 2]:
+        return best, True
+    last = code_of(keys[cut.place])
+    after = code_of(keys[cut.place + 1]) if cut.place + 1 < n_known else last
+    missing_left = cut.missing_left if n_known < count else 2 * weight >= site.space.sums[0, 0]
+    keep_split(node, j, last, after, missing_left, cut.gain, tree)
+    tree.whole[node, PLACE_OF_BITS] = -1
+    return cut.gain, True
+
+
 def _search_one(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
     table, rows, columns, tree, space = site
     start, end = tree.whole[node, START], tree.whole[node, END]
@@ -139,15 +164,17 @@ def _search_one(finder, node, j, best, state, site, form, rule):  # type: ignore
             sums[side, k] = 0
     for p in range(start, end):
         i, code = entry(table, j, p)
-        add_row(rows, i, sums[1 if code == absent else (2 if code <= cut else 3)])
+        side = 1 if code == absent else (2 if code <= cut else 3)
+        add_row(rows, i, sums[side])
+        mark_row(rows, i, side)
     real_sums(sums[0], unit, whole)
-    parent = cost(form, whole)
+    parent = cost_of_node(form, whole, node, tree)
     for missing_left in range(2 if n_missing > 0 else 1):
         for k in range(sums.shape[1]):
             left[k] = (sums[2, k] + (sums[1, k] if missing_left == 1 else 0)) * unit[k]
         if not is_admissible(form, whole, left, unit, rule, space.work[2]):
             continue
-        gain = parent - cost_apart(form, whole, left)
+        gain = parent - cost_of_sides(form, whole, left, missing_left, node, site)
         if gain > best:
             best = gain
             goes_left = missing_left == 1 if n_missing > 0 else 2 * sums[2, 0] >= sums[0, 0]
@@ -158,7 +185,9 @@ def _search_one(finder, node, j, best, state, site, form, rule):  # type: ignore
 
 @overload(search_cuts, jit_options=OPTIONS)
 def _chosen_search(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
-    return _search_one if finder.instance_class is RandomCuts else _search_all
+    if finder.instance_class is RandomCuts:
+        return _search_one
+    return _search_medians if form.instance_class is AbsoluteError else _search_all
 
 
 @inner

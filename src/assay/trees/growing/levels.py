@@ -9,9 +9,10 @@ from numba.core import types
 from numba.extending import overload
 
 from assay.loops import inner
-from assay.trees.growing.criteria import OPTIONS, cost, cost_apart, of_classes
+from assay.trees.growing.criteria import OPTIONS, AbsoluteError, cost, cost_apart, of_classes
 from assay.trees.growing.cuts import NO_CUT, best_cut, is_admissible, real_sums
-from assay.trees.growing.nodes import PLACE_OF_BITS, WORDS, keep_split
+from assay.trees.growing.medians import best_median_cut, code_of, sort_ranks
+from assay.trees.growing.nodes import END, PLACE_OF_BITS, START, WORDS, keep_split
 from assay.trees.growing.table import tally_column
 
 EXHAUSTIVE = 8
@@ -37,7 +38,7 @@ def _search(node, j, best, site, form, rule):  # type: ignore[no-untyped-def]
     n_codes = tally_column(table, j, node, tree, site.rows, space)
     if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
         return best, False
-    gain, missing_left = group_levels(form, space, n_codes, space.sums[0], missing, rule)
+    gain, missing_left = best_groups(form, node, j, n_codes, site, rule)
     if gain > best:
         best = gain
         keep_split(node, j, np.int64(0), np.int64(0), missing_left, gain, tree)
@@ -50,6 +51,40 @@ def _search(node, j, best, site, form, rule):  # type: ignore[no-untyped-def]
 @overload(search_levels, jit_options=OPTIONS)
 def _chosen_search(node, j, best, site, form, rule):  # type: ignore[no-untyped-def]
     return _no_levels if isinstance(site.types[3].types[-1], types.NoneType) else _search
+
+
+def best_groups(form: Any, node: Any, j: Any, n_codes: Any, site: Any, rule: Any) -> Any:
+    """The best grouping of the levels of a node: its gain and the side of missing values.
+
+    The levels that go left are written as bits of their codes into `space.bits[0]`. For compiled loops only.
+    """
+    raise NotImplementedError("best_groups is called inside compiled loops.")
+
+
+def _groups_by_sums(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
+    return group_levels(form, site.space, n_codes, site.space.sums[0], site.space.sums[1], rule)
+
+
+def _groups_by_medians(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
+    # The best cut in the order of the means; no order is known to have the best grouping among its cuts.
+    rows, tree, space = site.rows, site.tree, site.space
+    order_levels(form, space.tally, n_codes, 1, space.means, space.order)
+    for p in range(n_codes):
+        rows.codes[0, space.codes[space.order[p]]] = p
+    start, end = tree.whole[node, START], tree.whole[node, END]
+    n_known = sort_ranks(site.table, j, start, end, rows, space.keys)
+    cut, _ = best_median_cut(space.keys, n_known, node, rows, tree, space.unit, rule)
+    for word in range(WORDS):
+        space.bits[0, word] = 0
+    if cut.place != NO_CUT:
+        for p in range(code_of(space.keys[cut.place]) + 1):
+            set_bit(space.bits[0], space.codes[space.order[p]])
+    return cut.gain, cut.missing_left
+
+
+@overload(best_groups, jit_options=OPTIONS)
+def _chosen_groups(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
+    return _groups_by_medians if form.instance_class is AbsoluteError else _groups_by_sums
 
 
 @inner
@@ -108,7 +143,8 @@ def statistics_of(form: Any, n_sums: int) -> tuple[int, int]:
 def _chosen_statistics(form, n_sums):  # type: ignore[no-untyped-def]
     if of_classes(form):  # of two classes the second says it all
         return lambda form, n_sums: (2 if n_sums == 3 else 1, n_sums)
-    return lambda form, n_sums: (1, 2)
+    # Of several numbers each has an order; that of the curvature, equal for all, is the order of the codes.
+    return lambda form, n_sums: (1, n_sums if n_sums > 3 else 2)
 
 
 @inner

@@ -17,7 +17,7 @@ START, END, DEPTH, PARENT, LEFT, RIGHT, COLUMN, CUT, NEXT, PLACE_OF_BITS = range
 """Columns of `GrowingTree.whole`."""
 
 GAIN, LOW, HIGH, CENTER, UNIT = range(5)
-"""Columns of `GrowingTree.real`."""
+"""Columns of `GrowingTree.real`; centre and unit of each further output follow."""
 
 
 class GrowingTree(NamedTuple):
@@ -29,8 +29,8 @@ class GrowingTree(NamedTuple):
         First and last place of its rows, depth, parent, children, and the best split: column (`LEAF` if there
         is none), the last code on the left, the first code of the node on the right, and for a category the
         place of its bits.
-    real : float64 array of shape (capacity, 5)
-        What the split gains, the bounds of the prediction, the centre and the unit of the statistic.
+    real : float64 array of shape (capacity, 3 + 2 · n_outputs)
+        What the split gains, the bounds of the prediction, the centre and the unit of each statistic.
     missing_left : bool array of shape (capacity,)
     sums : float64 array of shape (capacity, n_sums)
     bits : uint32 array of shape (capacity, 8)
@@ -44,11 +44,11 @@ class GrowingTree(NamedTuple):
     bits: Any
 
 
-def empty_tree(capacity: int, n_sums: int, *, categories: bool) -> GrowingTree:
+def empty_tree(capacity: int, n_sums: int, *, categories: bool, n_outputs: int = 1) -> GrowingTree:
     """Room for so many nodes."""
     return GrowingTree(
         np.empty((capacity, 10), dtype=np.int64),
-        np.empty((capacity, 5)),
+        np.empty((capacity, 3 + 2 * n_outputs)),
         np.empty(capacity, dtype=np.bool_),
         np.empty((capacity, n_sums)),
         np.zeros((capacity if categories else 0, WORDS), dtype=np.uint32),

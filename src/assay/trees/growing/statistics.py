@@ -14,8 +14,9 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import compiled, inlined
+from assay.loops import compiled, inlined, inner
 from assay.trees.growing.criteria import OPTIONS
+from assay.trees.growing.nodes import CENTER, UNIT
 
 BITS = 31
 
@@ -24,7 +25,10 @@ SMALL = 2**21
 
 
 class ClassRows(NamedTuple):
-    """Rows of classes: the label (a place among the classes) and the weight of each, in units."""
+    """Rows of classes: the label (a place among the classes) and the weight of each, in units.
+
+    Of several outputs there is a label each, the places counted on from one output to the next.
+    """
 
     labels: NDArray[np.int32]
     weights: NDArray[np.int32]
@@ -37,6 +41,17 @@ class MomentRows(NamedTuple):
     so that a row of weight k adds what k rows would, to the last bit; else it is 1 and the statistic holds
     the weight already. `raw` has weight and value of each row, whose product is the statistic, so that a node
     can be counted in finer units; with `centered` the value is then taken from about the mean of the node.
+    """
+
+    values: NDArray[np.int32]
+    raw: NDArray[np.float64]
+    centered: bool
+
+
+class SeveralRows(NamedTuple):
+    """Rows of several numbers: as `MomentRows`, with the statistics of the other outputs behind the factor.
+
+    In `raw` the values of the outputs follow the weight.
     """
 
     values: NDArray[np.int32]
@@ -76,7 +91,7 @@ def center_of(value: NDArray, weight: NDArray) -> float:
 def moment_rows(
     weight: NDArray, value: NDArray, curvature: NDArray, *, centered: bool
 ) -> tuple[MomentRows, NDArray]:
-    """Rows of numbers in units, and what a unit of each of the three sums is worth; see `MomentRows`."""
+    """Rows of numbers in units, and what a unit of each sum is worth; see `MomentRows`."""
     unit_weight = unit_of(weight, whole=True)
     whole = unit_weight == 1.0 and float(weight.sum()) < 2.0**BITS
     statistic = value if whole else weight * value
@@ -86,6 +101,17 @@ def moment_rows(
         values[:, place] = in_units(column, units[place])
     values[:, 3] = values[:, 0] if whole else 1
     return MomentRows(values, np.column_stack([weight, value]), centered), units
+
+
+def several_rows(weight: NDArray, value: NDArray, *, centered: bool) -> tuple[SeveralRows, NDArray]:
+    """Rows of several numbers each in units, and what a unit of each sum is worth; see `SeveralRows`."""
+    each = [moment_rows(weight, column, weight, centered=centered) for column in value.T]
+    first, units = each[0]
+    values = np.column_stack([first.values, *(rows.values[:, 1] for rows, _ in each[1:])])
+    units = np.append(units, [units[1] for _, units in each[1:]])
+    raw = np.column_stack([weight, value])
+    # Of one layout, whatever that of the target is: the loops are compiled once.
+    return SeveralRows(np.ascontiguousarray(values), np.ascontiguousarray(raw), centered), units
 
 
 def add_row(rows: Any, i: Any, sums: NDArray) -> None:
@@ -105,9 +131,35 @@ def _add_moments(rows, i, sums):  # type: ignore[no-untyped-def]
     sums[2] += rows.values[i, 2]
 
 
+def _add_labels(rows, i, sums):  # type: ignore[no-untyped-def]
+    weight = np.int64(rows.weights[i])
+    sums[0] += weight
+    for k in range(rows.labels.shape[1]):
+        sums[np.uint64(rows.labels[i, k]) + np.uint64(1)] += weight
+
+
+def _add_several(rows, i, sums):  # type: ignore[no-untyped-def]
+    _add_first(rows, i, sums)
+    for k in range(4, rows.values.shape[1]):
+        sums[k - 1] += np.int64(rows.values[i, k]) * rows.values[i, 3]
+
+
+_add_first = inlined(_add_moments)
+
+
+def _add_amount(rows, i, sums):  # type: ignore[no-untyped-def]
+    sums[0] += rows.weights[i]
+    sums[1] += rows.amounts[i]
+    sums[2] += rows.weights[i]
+
+
 @overload(add_row, jit_options=OPTIONS)
 def _chosen_rows(rows, i, sums):  # type: ignore[no-untyped-def]
-    return _add_class if rows.instance_class is ClassRows else _add_moments
+    if rows.instance_class is ClassRows:
+        return _add_labels if rows.types[0].ndim == 2 else _add_class
+    if "amounts" in rows.fields:  # of `MedianRows`
+        return _add_amount
+    return _add_several if rows.instance_class is SeveralRows else _add_moments
 
 
 @compiled
@@ -120,58 +172,89 @@ def rounded_center(mean, spread):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def statistic(rows, i, center):  # type: ignore[no-untyped-def]
+def statistic(rows, i, output, center):  # type: ignore[no-untyped-def]
     """Value of a row from a centre, times its weight unless the factor brings it in."""
-    value = rows.raw[i, 1] - center
+    value = rows.raw[i, 1 + output] - center
     return rows.raw[i, 0] * value if rows.values[i, 3] == 1 else value
 
 
-def refine(rows: Any, places: NDArray, unit: NDArray, center: float) -> tuple[float, bool]:
+def refine(rows: Any, places: NDArray, unit: NDArray, real: NDArray) -> bool:
     """Count a node in finer units where its statistics have become small; for compiled loops only.
 
-    Gives the centre of the node, and whether all its rows have the same value.
+    Centre and unit are those of a node (`GrowingTree.real`), and written there; the unit also into `unit`.
+    Gives whether all rows have the same value.
     """
     raise NotImplementedError("refine is called inside compiled loops.")
 
 
-def _keep_classes(rows, places, unit, center):  # type: ignore[no-untyped-def]
-    return center, False
+def _keep_classes(rows, places, unit, real):  # type: ignore[no-untyped-def]
+    return False
 
 
-def _refine_moments(rows, places, unit, center):  # type: ignore[no-untyped-def]
+def _compare_targets(rows, places, unit, real):  # type: ignore[no-untyped-def]
+    is_pure = True
+    for i in places:
+        is_pure &= rows.targets[i] == rows.targets[places[0]]
+    return is_pure
+
+
+def _refine_moments(rows, places, unit, real):  # type: ignore[no-untyped-def]
+    return refine_output(rows, places, 0, unit, real)
+
+
+def _refine_several(rows, places, unit, real):  # type: ignore[no-untyped-def]
+    is_pure = True
+    for output in range(rows.raw.shape[1] - 1):
+        is_pure &= refine_output(rows, places, output, unit, real)
+    return is_pure
+
+
+@inner
+def refine_output(rows, places, output, unit, real):  # type: ignore[no-untyped-def]
+    """The same for one output."""
+    at = output + 3 if output > 0 else 1  # among the statistics of a row
+    its = output + 2 if output > 0 else 1  # among the sums and their units
+    unit[its] = real[UNIT + 2 * output]
+    center = real[CENTER + 2 * output]
     low, high, heaviest, largest = np.inf, -np.inf, 0.0, np.int64(0)
     total, weight = np.int64(0), np.int64(0)
     for i in places:
-        low, high = min(low, rows.raw[i, 1]), max(high, rows.raw[i, 1])
-        largest = max(largest, abs(np.int64(rows.values[i, 1])))
+        low, high = min(low, rows.raw[i, 1 + output]), max(high, rows.raw[i, 1 + output])
+        largest = max(largest, abs(np.int64(rows.values[i, at])))
         if rows.values[i, 3] == 1:
             heaviest = max(heaviest, rows.raw[i, 0])
-        total += np.int64(rows.values[i, 1]) * rows.values[i, 3]
+        total += np.int64(rows.values[i, at]) * rows.values[i, 3]
         weight += rows.values[i, 0]
     # About a centre of its own a node may be counted as finely as its values lie close together.
-    width = max(heaviest, 1.0) * (high - low) / unit[1] if rows.centered else np.float64(largest)
+    width = max(heaviest, 1.0) * (high - low) / unit[its] if rows.centered else np.float64(largest)
     if rows.centered and low == high:  # its own centre, which leaves nothing to round
         for i in places:
-            rows.values[i, 1] = 0
-        return low, True
+            rows.values[i, at] = 0
+        real[CENTER + 2 * output] = low
+        return True
     if width >= SMALL or weight <= 0 or low == high:
-        return center, low == high
+        return low == high
     if rows.centered:  # from sums of integers, so that the order of the rows does not matter
-        mean = center + total * unit[1] / (weight * unit[0])
+        mean = center + total * unit[its] / (weight * unit[0])
         center = rounded_center(mean, max(high - mean, mean - low))
     top = 0.0
     for i in places:
-        top = max(top, abs(statistic(rows, i, center)))
+        top = max(top, abs(statistic(rows, i, output, center)))
     if top > 0.0:
-        unit[1] = 2.0 ** max(np.ceil(np.log2(top)) - (BITS - 1), -1022.0)
+        unit[its] = 2.0 ** max(np.ceil(np.log2(top)) - (BITS - 1), -1022.0)
     for i in places:
-        rows.values[i, 1] = np.int32(np.rint(statistic(rows, i, center) / unit[1]))
-    return center, False
+        rows.values[i, at] = np.int32(np.rint(statistic(rows, i, output, center) / unit[its]))
+    real[CENTER + 2 * output], real[UNIT + 2 * output] = center, unit[its]
+    return False
 
 
 @overload(refine, jit_options=OPTIONS)
-def _chosen_refinement(rows, places, unit, center):  # type: ignore[no-untyped-def]
-    return _keep_classes if rows.instance_class is ClassRows else _refine_moments
+def _chosen_refinement(rows, places, unit, real):  # type: ignore[no-untyped-def]
+    if rows.instance_class is ClassRows:
+        return _keep_classes
+    if "amounts" in rows.fields:
+        return _compare_targets
+    return _refine_several if rows.instance_class is SeveralRows else _refine_moments
 
 
 def copy_row(source: Any, i: int, target: Any, place: int) -> None:
@@ -186,17 +269,32 @@ def _copy_class(source, i, target, place):  # type: ignore[no-untyped-def]
 def _copy_moments(source, i, target, place):  # type: ignore[no-untyped-def]
     for k in range(source.values.shape[1]):
         target.values[place, k] = source.values[i, k]
-    target.raw[place, 0], target.raw[place, 1] = source.raw[i, 0], source.raw[i, 1]
+    for k in range(source.raw.shape[1]):
+        target.raw[place, k] = source.raw[i, k]
+
+
+def _copy_labels(source, i, target, place):  # type: ignore[no-untyped-def]
+    for k in range(source.labels.shape[1]):
+        target.labels[place, k] = source.labels[i, k]
+    target.weights[place] = source.weights[i]
 
 
 @overload(copy_row, jit_options=OPTIONS)
 def _chosen_copy(source, i, target, place):  # type: ignore[no-untyped-def]
-    return _copy_class if source.instance_class is ClassRows else _copy_moments
+    if source.instance_class is ClassRows:
+        return _copy_labels if source.types[0].ndim == 2 else _copy_class
+    return _copy_nothing if "amounts" in source.fields else _copy_moments
+
+
+def _copy_nothing(source, i, target, place):  # type: ignore[no-untyped-def]
+    return None  # such rows stay where they are
 
 
 def room_for(rows: Any, n_rows: int) -> Any:
     """Rows of the same kind, not filled in, for so many."""
     if isinstance(rows, ClassRows):
-        return ClassRows(np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32))
+        return ClassRows(*(np.empty((n_rows, *part.shape[1:]), dtype=np.int32) for part in rows))
+    if hasattr(rows, "amounts"):
+        return rows
     values = np.empty((n_rows, rows.values.shape[1]), dtype=np.int32)
-    return rows._replace(values=values, raw=np.empty((n_rows, 2)))
+    return rows._replace(values=values, raw=np.empty((n_rows, rows.raw.shape[1])))

@@ -83,10 +83,13 @@ class Near(NamedTuple):
 
 
 def room_near(table: Any, rows: Any) -> Near | None:
-    """Room for the copies of all small nodes; None where the table is sorted, no rows where it is small."""
+    """Room for the copies of all small nodes; None where the table is sorted, no rows where it is small.
+
+    Nor where rows are also listed by target (`MedianRows`): such lists would have to be copied, too.
+    """
     if isinstance(table, SortedTable):
         return None
-    n_rows = len(table.rows) if len(table.rows) > NEAR else 0
+    n_rows = len(table.rows) if len(table.rows) > NEAR and not hasattr(rows, "order") else 0
     codes = np.empty((table.codes.shape[0], n_rows), dtype=np.uint8)
     return Near(table._replace(codes=codes), room_for(rows, n_rows), np.empty(n_rows, dtype=np.int32))
 

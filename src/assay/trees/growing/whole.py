@@ -14,10 +14,11 @@ import numpy as np
 from numba.extending import overload
 
 from assay.loops import inner, lean, part
-from assay.trees.growing.criteria import OPTIONS, of_classes
+from assay.trees.growing.criteria import OPTIONS, Several, of_classes
 from assay.trees.growing.cuts import node_value, real_sums
 from assay.trees.growing.finding import Site, find_split
 from assay.trees.growing.levels import is_level_left
+from assay.trees.growing.medians import divide_order, sum_node
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -93,8 +94,10 @@ def begin_tree(table, tree, space):  # type: ignore[no-untyped-def]
     """The root, not yet opened."""
     tree.whole[0, START], tree.whole[0, END] = 0, table.rows.shape[0]
     tree.whole[0, DEPTH], tree.whole[0, PARENT] = 0, -1
-    tree.real[0, LOW], tree.real[0, HIGH], tree.real[0, CENTER] = -np.inf, np.inf, 0.0
-    tree.real[0, UNIT] = space.unit[1]
+    tree.real[0, LOW], tree.real[0, HIGH] = -np.inf, np.inf
+    for place in range(CENTER, tree.real.shape[1], 2):
+        tree.real[0, place] = 0.0
+        tree.real[0, place + 1] = space.unit[1 if place == CENTER else (place - CENTER) // 2 + 2]
 
 
 @part
@@ -103,14 +106,9 @@ def open_node(node, site, form, finder, limits, path):  # type: ignore[no-untype
     table, rows, tree, space = site.table, site.rows, site.tree, site.space
     start, end = tree.whole[node, START], tree.whole[node, END]
     whole = space.sums[0]
-    n_sums = whole.shape[0]
-    space.unit[1] = tree.real[node, UNIT]
-    center, is_pure = refine(rows, table.rows[start:end], space.unit, tree.real[node, CENTER])
-    tree.real[node, CENTER] = center
-    tree.real[node, UNIT] = space.unit[1]
+    is_pure = refine(rows, table.rows[start:end], space.unit, tree.real[node])
     sum_rows(table.rows[start:end], rows, whole)
-    for k in range(n_sums):
-        tree.sums[node, k] = whole[k] * space.unit[k]
+    sum_node(rows, node, tree, whole, space.unit)
     tree.whole[node, COLUMN] = LEAF
     tree.whole[node, LEFT] = tree.whole[node, RIGHT] = -1
     tree.real[node, GAIN] = 0.0
@@ -123,7 +121,10 @@ def open_node(node, site, form, finder, limits, path):  # type: ignore[no-untype
 
 
 def is_of_one_class(form: Any, sums: Any) -> bool:
-    """Whether all rows of a node are of one class: nothing is left to gain; for compiled loops only."""
+    """Whether all rows of a node are of one class in each output, which leaves nothing to gain.
+
+    For compiled loops only.
+    """
     raise NotImplementedError("is_of_one_class is called inside compiled loops.")
 
 
@@ -135,7 +136,15 @@ def _chosen_purity(form, sums):  # type: ignore[no-untyped-def]
             is_any |= sums[k] == sums[0]
         return is_any
 
-    return any_is_all if of_classes(form) else lambda form, sums: False
+    def each_is_all(form, sums):  # type: ignore[no-untyped-def]
+        count = 0
+        for k in range(1, sums.shape[0]):
+            count += sums[k] == sums[0]
+        return count >= form.ends.shape[0]
+
+    if not of_classes(form):
+        return lambda form, sums: False
+    return each_is_all if form.instance_class is Several else any_is_all
 
 
 @inner
@@ -154,6 +163,7 @@ def divide_node(node, first, site, form, goes_left):  # type: ignore[no-untyped-
     start, end = tree.whole[node, START], tree.whole[node, END]
     n_left = mark_sides(node, table, columns, tree, goes_left)
     divide(table, start, end, goes_left, space.keys)
+    divide_order(rows, start, end, goes_left, space.keys)
     tree.whole[node, LEFT], tree.whole[node, RIGHT] = first, first + 1
     for side in range(2):
         child = first + side
@@ -161,7 +171,7 @@ def divide_node(node, first, site, form, goes_left):  # type: ignore[no-untyped-
         tree.whole[child, END] = end if side else start + n_left
         tree.whole[child, DEPTH] = tree.whole[node, DEPTH] + 1
         tree.whole[child, PARENT] = node
-        for name in (LOW, HIGH, CENTER, UNIT):
+        for name in range(LOW, tree.real.shape[1]):
             tree.real[child, name] = tree.real[node, name]
     sign = np.int64(columns.signs[tree.whole[node, COLUMN]])
     if sign != 0:  # what one side may predict ends where the other's begins

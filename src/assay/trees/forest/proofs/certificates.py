@@ -11,13 +11,17 @@ from assay import rows
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.rows import Rows
 from assay.trees.decision.certificates import FIXED_POINT
+from assay.trees.decision.recounting import TreeRows
+from assay.trees.decision.search import medians_of_nodes
 from assay.trees.forest.base import leaves_of_rows
 from assay.trees.forest.intervals import KeptRows, keep_rows
-from assay.trees.forest.outside import Outside, OutsideVotes, outside_error, outside_score
+from assay.trees.forest.outside import Outside, OutsideVotes, outside_error, outside_score, row_losses
 from assay.trees.forest.proofs.averages import variance_certificate
 from assay.trees.forest.proofs.splits import excess_of_tree
 from assay.trees.forest.solver import Forest
 from assay.trees.forest.trees import Trees
+from assay.trees.growing.criteria import AbsoluteError
+from assay.trees.outputs import numbers_of_values
 from assay.trees.tree import Tree
 
 BREIMAN = "Breiman (2001), Random forests, §§2.2, 11"
@@ -72,21 +76,26 @@ def recount(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: Forest, sc
     counts, weight = forest.weights(seed)
     target = forest.table.target
     weights = tree.add_up(sums_of(leaves, weight, tree))
-    size = np.where(weights > 0, weights, 1.0)
-    if forest.n_classes:
-        of = [weight * (target == k) for k in range(forest.n_classes)]
-    else:
-        of = [weight * target]
-    sums = [tree.add_up(sums_of(leaves, part, tree)) for part in of]
     off_value = 0.0
     if forest.growth.signs is None:  # constraints move the values of leaves
-        off_value = max(
-            float(np.abs(part / size - tree.value[:, k]).max()) / scale for k, part in enumerate(sums)
-        )
+        off_value = float(np.abs(values_of(tree, leaves, target, weight, forest) - tree.value).max()) / scale
     outside = np.flatnonzero((counts == 0) & (forest.table.weight > 0))
     off_weight = float(np.abs(weights - tree.weighted_n_node_samples).max() / weights[0])
     excess = excess_of_tree(tree, leaves, seed, forest)
     return Recount(off_weight, off_value, excess, outside, leaves[outside])
+
+
+def values_of(
+    tree: Tree, leaves: NDArray[np.int32], target: NDArray, weight: NDArray, forest: Forest
+) -> NDArray[np.float64]:
+    """Shares of the classes, means or medians of the rows of each node."""
+    inside = weight > 0
+    if isinstance(forest.growth.form, AbsoluteError):
+        return medians_of_nodes(tree, leaves[inside], target[inside], weight[inside])[0][:, np.newaxis]
+    terms = TreeRows(target, target, weight, forest.n_classes).terms(0.0)
+    weights = tree.add_up(sums_of(leaves, weight, tree))
+    sums = [tree.add_up(sums_of(leaves, part, tree)) for part in terms.T]
+    return np.column_stack(sums) / np.where(weights > 0, weights, 1.0)[:, np.newaxis]
 
 
 def sums_of(leaves: NDArray[np.int32], numbers: NDArray, tree: Tree) -> NDArray[np.float64]:
@@ -100,14 +109,14 @@ def recounted(
     """Every tree counted again by walking the rows, what is said out of bag, and the mean of the trees."""
     target, weight = forest.table.target, forest.table.weight
     scale = 1.0 if forest.n_classes else float(np.abs(target).max(initial=0.0)) or 1.0
-    votes = OutsideVotes(target, weight, forest.n_classes)
+    votes = OutsideVotes(target, weight, forest.n_classes, forest.ends)
     off_weight = off_value = excess = 0.0
     total = np.zeros((len(target), trees.nodes.value.shape[1]))
     step = max(AT_ONCE // max(data.shape[0], 1), 1)
     for first in range(0, len(trees), step):
         some = Trees.together(trees[first : first + step])
         how: Any = {"dtype": np.int32, "width": len(some)}
-        leaves = np.asarray(data.map(leaves_of_rows, some, model.columns_, **how))
+        leaves = np.asarray(data.map(leaves_of_rows, some.walk(data.shape[0]), model.columns_, **how))
 
         def count(place: int, first: int = first, leaves: NDArray = leaves) -> Recount:
             return recount(
@@ -170,7 +179,7 @@ def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
     if hasattr(model, "oob_score_"):
         said = model.oob_decision_function_ if n_classes else model.oob_prediction_
         score = outside_score(model, outside, target, weight, n_classes)
-        fresh = outside.mean if n_classes else outside.mean[:, 0]
+        fresh = outside.mean if n_classes else numbers_of_values(outside.mean)
         certificates.append(
             agreement(
                 "Out-of-bag votes, error and score are what the trees say about rows they have not seen.",
@@ -184,9 +193,9 @@ def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
             )
         )
     if np.any((outside.counts > 0) & (weight > 0)):
-        error, spread = outside_error(outside, target, weight, n_classes)
-        certificates.append(error_interval(error, spread, target, weight, n_classes))
-        if n_classes:
+        error, spread = outside_error(outside, target, weight, n_classes, forest.ends)
+        certificates.append(error_interval(error, spread, target, weight, forest))
+        if n_classes and forest.ends is None:
             certificates.append(margin_bound(outside, target, weight, error))
     return Certificates(certificates)
 
@@ -201,14 +210,13 @@ def kept_certificate(kept: KeptRows, fresh: KeptRows) -> Certificate:
 
 
 def error_interval(
-    error: float, spread: float, target: NDArray, weight: NDArray, n_classes: int
+    error: float, spread: float, target: NDArray, weight: NDArray, forest: Forest
 ) -> Certificate:
     """The out-of-bag error with the upper end of its interval; trivial is the best constant."""
-    share = weight / weight.sum()
-    if n_classes:
-        trivial = 1.0 - float(np.bincount(target, share, minlength=n_classes).max())
-    else:
-        trivial = float(np.dot(share, (target - np.dot(share, target)) ** 2))
+    share, n_classes = weight / weight.sum(), forest.n_classes
+    best = share @ TreeRows(target, target, np.ones(len(target)), n_classes).terms(0.0)
+    constant = np.tile(best, (len(target), 1))
+    trivial = float(np.dot(share, row_losses(constant, target, n_classes, forest.ends)))
     return at_most(
         "The error on new rows is at most the out-of-bag error plus 1.96 standard errors.",
         "out-of-bag error" if n_classes else "out-of-bag mean squared error",

@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
-from assay.trees.decision.certificates import last_nodes
-from assay.trees.decision.search import Admissible, gain_by_sorting
+from assay.trees.decision.search import (
+    Admissible,
+    cost_of_rows,
+    gain_by_sorting,
+    last_nodes,
+    row_statistics,
+)
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.solver import Forest
 from assay.trees.growing.build import column_rules
-from assay.trees.growing.criteria import PoissonDeviance, cost
+from assay.trees.growing.criteria import Newton
 from assay.trees.growing.finding import draw_code, list_columns
 from assay.trees.growing.levels import EXHAUSTIVE, sort_places
 from assay.trees.growing.nodes import (
@@ -34,7 +39,7 @@ NOISE = 1e-7
 
 
 class BagRows(NamedTuple):
-    """Rows of a bag in the order of the nodes: codes (one row per column), statistics, weight and target.
+    """Rows of a bag in the order of the nodes: codes (one row per column), statistics, targets by output.
 
     The first statistic is the weight; those of a node are rows `starts` to `ends`.
     """
@@ -67,12 +72,8 @@ def excess_of_tree(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: For
     _, weight = forest.weights(seed)
     inside = np.flatnonzero(weight > 0)
     order = inside[np.argsort(leaves[inside], kind="stable")]
-    target, weight = table.target[order].astype(np.float64), weight[order]
-    if forest.n_classes:
-        one_hot = target[:, np.newaxis] == np.arange(forest.n_classes)
-        stats = np.column_stack([weight, weight[:, np.newaxis] * one_hot])
-    else:
-        stats = np.column_stack([weight, weight * target, weight])
+    target = table.target[order].astype(np.float64).reshape(len(order), -1)
+    stats = row_statistics(growth.form, target, weight[order], forest.n_classes)
     ranked, ends = leaves[order], last_nodes(tree)
     rows = BagRows(
         np.ascontiguousarray(table.codes[:, order]),
@@ -81,7 +82,7 @@ def excess_of_tree(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: For
         target,
         np.searchsorted(ranked, np.arange(tree.node_count)),
         np.searchsorted(ranked, ends),
-        not (forest.n_classes or isinstance(growth.form, PoissonDeviance)),
+        isinstance(getattr(growth.form, "form", growth.form), Newton),
     )
     rules = column_rules(table.columns, growth.signs, growth.groups)
     closed = forest.ccp_alpha == 0 and growth.max_leaves is None
@@ -107,17 +108,10 @@ def shape_of(tree: Tree) -> GrowingTree:
 @compiled
 def largest_excess(form, claim, columns, tree, rows):  # type: ignore[no-untyped-def]
     """See `excess_of_tree`; draws the columns and cuts of each node again from its path."""
-    n_nodes, n_sums = tree.whole.shape[0], rows.stats.shape[1]
+    n_nodes = tree.whole.shape[0]
     paths, worst = np.empty(n_nodes, dtype=np.uint64), 0.0
     paths[0] = mixed(np.uint64(claim.seed))
-    root = np.zeros(n_sums)
-    add_stats(rows.stats, root)
-    center = root[1] / root[0] if rows.is_centered else 0.0
-    size = 0.0
-    for i in range(rows.stats.shape[0]):  # the squares, which the cost of numbers leaves out
-        size += rows.stats[i, 0] * (rows.target[i] - center) ** 2 if rows.is_centered else 0.0
-    size = size if rows.is_centered else abs(cost(form, root))
-    size = size if size > 0.0 else 1.0
+    size = size_of_root(form, rows)
     for node in range(n_nodes):
         left, right = tree.whole[node, LEFT], tree.whole[node, RIGHT]
         if left >= 0:
@@ -135,11 +129,17 @@ def largest_excess(form, claim, columns, tree, rows):  # type: ignore[no-untyped
 
 
 @compiled
-def add_stats(stats, out):  # type: ignore[no-untyped-def]
-    """Sums of rows of statistics."""
-    for i in range(stats.shape[0]):
-        for k in range(out.shape[0]):
-            out[k] += stats[i, k]
+def size_of_root(form, rows):  # type: ignore[no-untyped-def]
+    """Cost of the root: of squared errors with the squares, which the criterion leaves out."""
+    size, n_outputs = 0.0, rows.target.shape[1]
+    if rows.is_centered:
+        weight = rows.stats[:, 0]
+        for k in range(n_outputs):
+            center = np.sum(weight * rows.target[:, k]) / np.sum(weight)
+            size += np.sum(weight * (rows.target[:, k] - center) ** 2) / n_outputs
+    else:
+        size = abs(cost_of_rows(form, rows.stats))
+    return size if size > 0.0 else 1.0
 
 
 @compiled
@@ -147,20 +147,19 @@ def centered_stats(rows, first, last):  # type: ignore[no-untyped-def]
     """Statistics of the rows of a node, numbers about their mean."""
     stats = rows.stats[first:last].copy()
     if rows.is_centered:
-        sums = np.zeros(stats.shape[1])
-        add_stats(stats, sums)
-        for i in range(stats.shape[0]):
-            stats[i, 1] = stats[i, 0] * (rows.target[first + i] - sums[1] / sums[0])
+        for output in range(rows.target.shape[1]):
+            k = output + 2 if output > 0 else 1
+            mean = np.sum(stats[:, k]) / np.sum(stats[:, 0])
+            for i in range(stats.shape[0]):
+                stats[i, k] = stats[i, 0] * (rows.target[first + i, output] - mean)
     return stats
 
 
 @compiled
 def gain_of_sides(form, stats, n_left):  # type: ignore[no-untyped-def]
     """What a split gains whose left side are the first rows."""
-    left, right = np.zeros(stats.shape[1]), np.zeros(stats.shape[1])
-    add_stats(stats[:n_left], left)
-    add_stats(stats[n_left:], right)
-    return cost(form, left + right) - cost(form, left) - cost(form, right)
+    apart = cost_of_rows(form, stats[:n_left]) + cost_of_rows(form, stats[n_left:])
+    return cost_of_rows(form, stats) - apart
 
 
 @compiled
@@ -170,7 +169,8 @@ def may_divide(node, claim, tree, rows):  # type: ignore[no-untyped-def]
     weight, differs = 0.0, False
     for i in range(first, last):
         weight += rows.stats[i, 0]
-        differs |= rows.target[i] != rows.target[first]
+        for output in range(rows.target.shape[1]):
+            differs |= rows.target[i, output] != rows.target[first, output]
     is_heavy = weight >= max(claim.min_split, 2.0 * claim.min_leaf) * (1.0 + 1e-12)
     return differs and is_heavy and tree.whole[node, DEPTH] < claim.max_depth
 
@@ -238,8 +238,8 @@ def gain_of_levels(form, x, stats, n_levels, rule):  # type: ignore[no-untyped-d
             ranks[level] = n_there
             n_there += 1
     best, side = -np.inf, np.empty(x.shape[0])
-    several = form.classes and n_sums > 3
-    if several and n_there <= EXHAUSTIVE:
+    several = n_sums > 3
+    if form.classes and several and n_there <= EXHAUSTIVE:
         for bits in range(1, 1 << n_there):
             for i in range(x.shape[0]):
                 side[i] = np.float64((bits >> ranks[np.int64(x[i])]) & 1) if x[i] == x[i] else np.nan
