@@ -20,6 +20,7 @@ import assay
 from assay import display
 from assay.base import Model
 from estimators import estimator_classes
+from samples import few_trees
 
 ONE_COLUMN = {"curve", "members"}
 """Pictures of models of one column."""
@@ -42,7 +43,7 @@ def fitted(kind: type[Model], n_features: int) -> tuple[Model, np.ndarray, np.nd
     y = X.sum(axis=1) + 0.5 * rng.normal(size=40)
     if is_classifier(kind()):
         y = (y > np.median(y)).astype(int)
-    model = kind()
+    model = few_trees(kind())
     if "history" in model.get_params():
         model.set_params(history=True)
     for name, value in {"keep_rows": True, "calibration": 0.5, "calibration_method": "sigmoid"}.items():
