@@ -11,6 +11,8 @@ polynomials without branches that become vector code.
 from __future__ import annotations
 
 import contextlib
+import gc
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -81,17 +83,30 @@ def _njit(function: Any, fastmath: set[str], **options: bool | str) -> Any:
 
 
 class _Compilations(event.Listener):
-    """Counts the compilations under way; what comes from the cache on disk is none."""
+    """Counts the compilations under way; what comes from the cache on disk is none.
+
+    The compiler makes millions of objects that stay: searching them for cycles takes a tenth of its time, so
+    that waits until the last compilation has ended.
+    """
 
     under_way = 0
+    _collects = False
+    _lock = threading.Lock()
 
     def on_start(self, event: Any) -> None:
         """Take the beginning of a compilation."""
-        self.under_way += 1
+        with self._lock:
+            if self.under_way == 0:
+                self._collects = gc.isenabled()
+                gc.disable()
+            self.under_way += 1
 
     def on_end(self, event: Any) -> None:
         """Take its end."""
-        self.under_way -= 1
+        with self._lock:
+            self.under_way -= 1
+            if self.under_way == 0 and self._collects:
+                gc.enable()
 
 
 _compilations = _Compilations()
