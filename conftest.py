@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import signal
 import threading
@@ -41,6 +42,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of every search for cycles to come: it stays to the end."""
+    gc.freeze()
 
 
 def _room(item: pytest.Item) -> tuple[str, bool]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from numba import types
 from numba.core import event
+from numba.core.caching import NullCache
+from numba.core.errors import TypingError
+from numba.extending import overload
 from numpy.testing import assert_allclose
 
 from assay.loops import compiled, exp, is_compiling, log
@@ -101,9 +106,42 @@ def test_a_compilation_under_way_is_known_and_one_already_made_is_none():
     def twice(x):
         return 2 * x
 
+    twice._cache = NullCache()  # not that of an earlier run
     with event.install_listener("numba:compile", Watch()):
         assert twice(3.0) == 6.0
         assert seen == [True]
         assert twice(4.0) == 8.0
     assert seen == [True]
     assert not is_compiling()
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_cycles_are_not_searched_for_while_a_loop_is_compiled_and_as_before_after_it(on):
+    @compiled
+    def outer(x):
+        return searched(x) + 1
+
+    def searched(x):
+        raise NotImplementedError
+
+    outer._cache = NullCache()
+    during = []
+
+    @overload(searched)
+    def compiled_search(x):
+        during.append(gc.isenabled())
+        if x == types.unicode_type:
+            raise TypingError("no words")
+        return lambda x: x
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        outer(1.0)
+        with pytest.raises(TypingError):
+            outer("word")
+        assert during
+        assert not any(during)
+        assert gc.isenabled() == on
+    finally:
+        (gc.enable if before else gc.disable)()

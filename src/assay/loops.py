@@ -11,6 +11,8 @@ polynomials without branches that become vector code.
 from __future__ import annotations
 
 import contextlib
+import gc
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -81,10 +83,16 @@ def _njit(function: Any, fastmath: set[str], **options: bool | str) -> Any:
 
 
 class _Compilations(event.Listener):
-    """Counts the compilations under way; what comes from the cache on disk is none."""
+    """Counts the compilations under way; what comes from the cache on disk is none.
+
+    The compiler makes millions of objects that stay: searching them for cycles takes a tenth of its time, so
+    that waits until the last compilation has ended.
+    """
 
     under_way = 0
     shared: Any = None  # the same number for several processes
+    _collects = False
+    _lock = threading.Lock()
 
     def on_start(self, event: Any) -> None:
         """Take the beginning of a compilation."""
@@ -95,7 +103,13 @@ class _Compilations(event.Listener):
         self._add(-1)
 
     def _add(self, change: int) -> None:
-        self.under_way += change
+        with self._lock:
+            if self.under_way == 0:
+                self._collects = gc.isenabled()
+                gc.disable()
+            self.under_way += change
+            if self.under_way == 0 and self._collects:
+                gc.enable()
         if self.shared is not None:
             with self.shared.get_lock():
                 self.shared.value += change
