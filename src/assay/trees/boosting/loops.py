@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import compiled
+from assay.loops import compiled, lean
+from assay.losses.row_form import fill_row_terms
 
 LARGEST = 2147483647.0
 
@@ -47,6 +48,31 @@ def round_terms(value, slope, curvature, weight, scales, constant, whole, out): 
         if weighted:
             out[i, 2] = np.int32(np.rint(share * scales[0]))
         loss += np.int64(np.rint(min(max(value[i] * share * scales[3], -1e18), 1e18)))
+    return top, bend, loss
+
+
+@lean
+def round_rows(form, target, scores, weight, scales, constant, whole, out, room):  # type: ignore[no-untyped-def]
+    """Terms of a loss as `round_terms` writes them, from targets and scores, few rows at a time.
+
+    Parameters
+    ----------
+    form : NamedTuple
+        The row form of the loss.
+    target, scores : float64 arrays of shape (n_rows,)
+    room : float64 array of shape (3, n_rows_at_once)
+        Overwritten.
+    """
+    top, bend, loss, at_once = 0.0, 0.0, np.int64(0), room.shape[1]
+    for start in range(0, scores.shape[0], at_once):
+        end = min(start + at_once, scores.shape[0])
+        value, slope, curvature = room[0, : end - start], room[1, : end - start], room[2, : end - start]
+        for i in range(end - start):
+            value[i] = scores[start + i]
+        fill_row_terms(form, target[start:end], value, slope, curvature)
+        share, part = weight[min(start, weight.shape[0]) : end], out[start:end]
+        own, own_bend, lost = round_terms(value, slope, curvature, share, scales, constant, whole, part)
+        top, bend, loss = max(top, own), max(bend, own_bend), loss + lost
     return top, bend, loss
 
 
@@ -98,14 +124,62 @@ def sum_leaves(slope, curvature, weight, scales, whole, leaves, out):  # type: i
         out[leaf, 1] += times * np.int64(min(second, most))
 
 
-@compiled
-def gather_residuals(rows, bounds, leaves, target, scores, out):  # type: ignore[no-untyped-def]
-    """Target less score of the rows of each leaf, leaf after leaf."""
-    place = 0
-    for leaf in leaves:
-        for p in range(bounds[leaf, 0], bounds[leaf, 1]):
+@lean
+def gather_residuals(rows, bounds, leaves, target, scores, starts, out):  # type: ignore[no-untyped-def]
+    """Write target less score of the rows of each leaf from its start on."""
+    for k in range(leaves.shape[0]):
+        place = starts[k]
+        for p in range(bounds[leaves[k], 0], bounds[leaves[k], 1]):
             out[place] = target[rows[p]] - scores[rows[p]]
             place += 1
+
+
+@lean
+def middle_of_each(values, starts, first, second, out):  # type: ignore[no-untyped-def]
+    """The middle between two order statistics of each group of values, which are rearranged.
+
+    Parameters
+    ----------
+    values : float64 array
+        Those of group k are the places `starts[k]` to `starts[k + 1]`.
+    first, second : int64 arrays of shape (n_groups,)
+        Ranks in the group, the second not before the first.
+    out : float64 array of shape (n_groups,)
+    """
+    for k in range(out.shape[0]):
+        low, last = starts[k] + first[k], starts[k + 1] - 1
+        select(values, starts[k], last, low)
+        high = starts[k] + second[k]
+        if high > low:
+            select(values, low + 1, last, high)
+        out[k] = (values[low] + values[high]) / 2
+
+
+@lean
+def select(values, first, last, rank):  # type: ignore[no-untyped-def]
+    """Rearrange values between two places such that the one at `rank` is where sorting would bring it.
+
+    None before it is larger, none after it smaller (Hoare's selection about the middle of three).
+    """
+    while first < last:
+        low, middle, high = values[first], values[(first + last) >> 1], values[last]
+        pivot = max(min(low, middle), min(max(low, middle), high))
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            last = j
+        elif rank >= i:
+            first = i
+        else:
+            return
 
 
 @compiled

@@ -17,6 +17,7 @@ from assay.trees.boosting.loops import (
     draw_rows,
     gather_residuals,
     move_scores,
+    round_rows,
     round_terms,
     sum_leaves,
     sum_losses,
@@ -26,6 +27,9 @@ from assay.trees.growing.statistics import SMALL
 
 BLOCK = 8192
 """Rows whose slopes and curvatures are computed at once: they stay in the second cache."""
+
+NEAR_ROWS = 1024
+"""The same inside one compiled call: they stay in the first cache."""
 
 LEAF_BLOCK = 2**16
 """Rows of a tree that are looked at once: they are far apart in memory."""
@@ -128,6 +132,10 @@ class Part:
         n_outputs, n_rows = self.scores.shape
         tops, bends, total = np.zeros(n_outputs), np.zeros(n_outputs), 0
         weight = NO_WEIGHT if self.weight is None else self.weight
+        if n_outputs == 1 and loss.row_form is not None:
+            how = constant, self.whole, self.statistics[0], np.empty((3, NEAR_ROWS))
+            totals = round_rows(loss.row_form, self.target, self.scores[0], weight, scales[0], *how)
+            return Totals(np.array(totals[:1]), np.array(totals[1:2]), int(totals[2]))
         for start in range(0, n_rows, BLOCK):
             rows = slice(start, min(start + BLOCK, n_rows))
             terms = self._terms(loss, rows)
@@ -219,14 +227,16 @@ class Part:
         weight = None if self.weight is None else self.weight[rows]
         return self.target[rows] - self.scores[output][rows], weight
 
-    def residuals_by_leaf(self, output: int, leaves: NDArray) -> list[NDArray[np.float64]]:
-        """The residuals of each of several leaves."""
+    def leaf_sizes(self, leaves: NDArray) -> NDArray[np.int64]:
+        """Rows of each of several leaves."""
         assert self.shard is not None
-        bounds = self.shard.bounds[leaves]
-        ends = np.cumsum(bounds[:, 1] - bounds[:, 0])
-        out = np.empty(int(ends[-1]))
-        gather_residuals(self.shard.rows, self.shard.bounds, leaves, self.target, self.scores[output], out)
-        return np.split(out, ends[:-1])
+        return self.shard.bounds[leaves, 1] - self.shard.bounds[leaves, 0]
+
+    def write_residuals(self, output: int, leaves: NDArray, starts: NDArray, out: NDArray) -> None:
+        """Write the residuals of several leaves, each from its start on."""
+        assert self.shard is not None
+        scores, shard = self.scores[output], self.shard
+        gather_residuals(shard.rows, shard.bounds, leaves, self.target, scores, starts, out)
 
     def largest_loss(self, loss: Loss) -> float:
         """Largest loss of a row, times its weight."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from assay.losses import Loss
 from assay.rows import n_threads, ordered_map
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
+from assay.trees.boosting.loops import middle_of_each
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.binned.leafwise import Growth, Plan, grow_on_shards, make_growth
 from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
@@ -276,30 +278,26 @@ class LocalTable:
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
         """For a loss of the residual, the constant that fits the residuals of each leaf best."""
         leaves = tree.leaves
-        residuals = self._each(lambda part: part.residuals_by_leaf(output, leaves))
-        weights = (
-            [[]]
-            if not self.weighted
-            else [[part.leaf_residuals(output, leaf)[1] for leaf in leaves] for part in self.parts]
-        )
+        if self.weighted or not is_of_quantile(loss):
+            pieces = [[part.leaf_residuals(output, leaf) for part in self.parts] for leaf in leaves]
+            return np.array([best_constant(loss, *joined_pieces(own)) for own in pieces])
+        # The residuals of a leaf one after the other, those of the first part first.
+        counts = np.array([part.leaf_sizes(leaves) for part in self.parts])
+        ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
+        starts, values, out = ends - counts.T, np.empty(int(ends[-1, -1])), np.empty(len(leaves))
+        own = {id(part): starts[:, place].copy() for place, part in enumerate(self.parts)}
+        self._each(lambda part: part.write_residuals(output, leaves, own[id(part)], values))
+        bounds = np.append(starts[:, 0], len(values))
+        first, second = quantile_ranks(level_of(loss), np.diff(bounds))
 
-        def best(places: Any) -> list[float]:
-            return [
-                best_constant(
-                    loss,
-                    np.concatenate([one[place] for one in residuals]),
-                    np.concatenate([one[place] for one in weights]) if self.weighted else None,
-                )
-                for place in places
-            ]
+        def choose(some: slice) -> None:
+            middle_of_each(values, bounds[some.start : some.stop + 1], first[some], second[some], out[some])
 
-        if self.n_rows < MANY:
-            return np.array(best(range(len(leaves))))
-        groups = [range(place, len(leaves), n_threads()) for place in range(n_threads())]
-        values = np.empty(len(leaves))
-        for group, found in zip(groups, ordered_map(best, groups), strict=True):
-            values[group.start :: group.step] = found
-        return values
+        n_groups = 1 if self.n_rows < MANY else n_threads()
+        cuts = np.searchsorted(bounds[:-1], len(values) * np.arange(1, n_groups) / n_groups)
+        groups = [slice(*pair) for pair in pairwise([0, *cuts.tolist(), len(leaves)])]
+        deque(map(choose, groups) if n_groups == 1 else ordered_map(choose, groups), maxlen=0)
+        return out
 
     def largest_loss(self, loss: Loss) -> float:
         """Largest loss of a row, times its weight."""
@@ -339,17 +337,41 @@ def nodes_of(tree: Grown, value: NDArray, n_codes: NDArray) -> tuple[NDArray, ..
     return (starts, *tree[:7], value, n_codes)
 
 
+def is_of_quantile(loss: Loss) -> bool:
+    """Whether the best constant of rows of weight 1 is a quantile of their residuals."""
+    form: Any = loss.row_form
+    return loss.cornered and form.epsilon == 0 and not form.labelled
+
+
+def level_of(loss: Loss) -> float:
+    """The level of the quantile."""
+    form: Any = loss.row_form
+    return float(form.upper / (form.upper + form.lower))
+
+
+def quantile_ranks(level: float, n: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Ranks of the two order statistics that a quantile of each of several numbers of rows is between.
+
+    As `weighted_quantile` finds them: the first share of at least, or more than, the level.
+    """
+    begin = np.maximum((level * n).astype(np.int64) - 2, 0)
+    near, rounding = begin[:, np.newaxis] + np.arange(5), 8 * np.finfo(float).eps
+    share = (near + 1) / n[:, np.newaxis] - level
+    ranks = (begin + np.count_nonzero(share < edge, axis=1) for edge in (-rounding, rounding))
+    first, second = (np.minimum(rank, n - 1) for rank in ranks)
+    return first, second
+
+
+def joined_pieces(pieces: list[tuple[NDArray, NDArray | None]]) -> tuple[NDArray, NDArray | None]:
+    """Residuals and weights of a leaf from those of each part."""
+    weights = [weight for _, weight in pieces if weight is not None]
+    return np.concatenate([values for values, _ in pieces]), np.concatenate(weights) if weights else None
+
+
 def best_constant(loss: Loss, residuals: NDArray, weight: NDArray | None) -> float:
     """argmin_c Σ w ℓ(r, c); the quantile of residuals of weight 1 without sorting them all."""
-    form: Any = loss.row_form
-    if weight is not None or not loss.cornered or form.epsilon > 0 or form.labelled:
+    if weight is not None or not is_of_quantile(loss):
         return float(loss.constant_minimiser(residuals, weight))
-    # Positions as `weighted_quantile` finds them: the first share of at least, or more than, the level.
-    level, n = form.upper / (form.upper + form.lower), len(residuals)
-    rounding = 8 * np.finfo(float).eps
-    near = np.arange(max(int(level * n) - 2, 0), min(int(level * n) + 3, n))
-    share = (near + 1) / n - level
-    first = min(int(near[0] + np.searchsorted(share, -rounding)), n - 1)
-    second = min(int(near[0] + np.searchsorted(share, rounding)), n - 1)
+    first, second = (int(rank[0]) for rank in quantile_ranks(level_of(loss), np.array([len(residuals)])))
     ordered = np.partition(residuals, [first, second])
     return float(ordered[first] + ordered[second]) / 2
