@@ -194,7 +194,7 @@ def sums():
     classes = np.array(["low", "middle", "top"])[np.digitize(y, [-0.5, 0.7])]
     some = DecisionTreeRegressor(max_depth=3, categorical_features=[N_COLUMNS - 1])
     yield GradientBoostingRegressor(n_estimators=5, estimator=some).fit(X, y)
-    yield GradientBoostingClassifier(n_estimators=4).fit(X, classes)
+    yield GradientBoostingClassifier(n_estimators=4, line_search="global").fit(X, classes)
     yield GradientBoostingClassifier(n_estimators=4, direction="correlation").fit(X, y > 0.3)
     yield AdaBoostClassifier(n_estimators=9).fit(X, y > 0.3)
     yield AdaBoostClassifier(n_estimators=5).fit(X, classes)

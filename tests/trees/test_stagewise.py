@@ -165,7 +165,7 @@ def test_learned_features_and_corrective_weights(moons, fitted):
         risk = np.mean(np.exp(-label * (features @ moved)))
         assert risk > np.mean(np.exp(-label * (features @ steps)))
     better = fitted.refit_weights(X, y, penalty_strength=1e-4)
-    assert better.dual_gap < 1e-9
+    assert 0.0 <= better.dual_gap < 1e-9  # not clipped: a dual value above the objective would show
     assert better.risk < better.stagewise_risk
     from scipy.optimize import minimize
 

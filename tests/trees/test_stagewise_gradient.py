@@ -15,6 +15,7 @@ from sklearn.ensemble import GradientBoostingRegressor as TheirRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 
 from assay.losses import Absolute, Exponential, Logistic, Poisson, Squared
 from assay.trees import (
@@ -274,8 +275,6 @@ def test_bad_options_are_refused_in_one_sentence(patients, options, sentence):
 
 
 def test_learners_without_weights_take_whole_ones(patients):
-    from sklearn.neighbors import KNeighborsRegressor
-
     X, y = patients
     learner = GradientBoostingRegressor(estimator=KNeighborsRegressor(20), n_estimators=3)
     weight = np.tile([1.0, 2.0], 221)
@@ -337,6 +336,18 @@ def test_what_does_not_suit_three_classes_is_refused_in_one_sentence(flowers):
     for options in ({"loss": "exponential"}, {"direction": "correlation"}):
         with pytest.raises(ValueError, match="for more than two classes"):
             GradientBoostingClassifier(**options).fit(*flowers)
+
+
+def test_more_classes_than_rows_that_weigh_and_one_row_alone_are_taken():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    few, alone = np.repeat([1.0, 0.0], [3, 5]), np.repeat([1.0, 0.0], [1, 7])
+    for kind in (GradientBoostingClassifier, AdaBoostClassifier):
+        for weight in (few, alone):
+            for y in (np.arange(8) % 6, np.arange(8) % 2):
+                model = kind(n_estimators=4).fit(X, y, weight)
+                assert model.predict(X[:1]) == [0]
+                assert np.isfinite(model.predict_proba(X)).all()
+                assert model.certify(X, y, weight).holds
 
 
 # Where the rounds begin, and going on with them.
@@ -404,6 +415,10 @@ def test_rounds_begin_at_zero_or_at_an_estimator(patients, flowers):
         peer = TheirClassifier(**options, random_state=0).fit(table, labels)
         assert_allclose(ours.predict_proba(table), peer.predict_proba(table), atol=1e-5)
         assert ours.certify(table, labels).holds
+    with pytest.raises(ValueError, match=r"'init' parameter .* an estimator with 'predict_proba'"):
+        GradientBoostingClassifier(init=LinearRegression()).fit(*flowers)
+    with pytest.raises(ValueError, match=r"'init' parameter .* takes 'sample_weight'"):
+        GradientBoostingRegressor(init=KNeighborsRegressor()).fit(X, y, np.arange(1.0, 443.0))
 
 
 @pytest.mark.spec("wei/M8.7")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import beta
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.trees.shapley.loops import turn
 from assay.trees.shapley.splits import Splits
 
@@ -114,7 +114,7 @@ def mark_leaves(columns, splits, t, goes, masks, out):  # type: ignore[no-untype
             leaf += 1
 
 
-@compiled
+@inner
 def columns_of_leaf(path, depth, splits, names):  # type: ignore[no-untyped-def]
     """The different columns of the path to a leaf, in the order they appear; gives their number."""
     count = 0
@@ -125,7 +125,16 @@ def columns_of_leaf(path, depth, splits, names):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled
+@inner
+def deepest(depth):  # type: ignore[no-untyped-def]
+    """The largest depth."""
+    most = np.int64(0)
+    for level in depth:
+        most = max(most, np.int64(level))
+    return most
+
+
+@inner
 def ones(word):  # type: ignore[no-untyped-def]
     """Number of bits that are set."""
     count = 0
@@ -139,7 +148,7 @@ def ones(word):  # type: ignore[no-untyped-def]
 def add_against(t, splits, first_leaf, marks, patterns, weights, out):  # type: ignore[no-untyped-def]
     """Add the Shapley values of one tree; `out` is (n_columns, n_outputs, n_rows)."""
     names, one = np.empty(64, dtype=np.int64), np.uint64(1)
-    path = np.empty(splits.depth.max() + 1, dtype=np.int64)
+    path = np.empty(deepest(splits.depth) + 1, dtype=np.int64)
     leaf, k0 = first_leaf, splits.output[t]
     for p in range(splits.starts[t], splits.starts[t + 1]):
         path[splits.depth[p]] = p
@@ -175,7 +184,7 @@ def add_against(t, splits, first_leaf, marks, patterns, weights, out):  # type: 
 def add_pairs_against(t, splits, first_leaf, marks, patterns, weights, out):  # type: ignore[no-untyped-def]
     """Add half the interactions of one tree; `out` is (n_columns, n_columns, n_outputs, n_rows)."""
     names, one, zero = np.empty(64, dtype=np.int64), np.uint64(1), np.uint64(0)
-    path = np.empty(splits.depth.max() + 1, dtype=np.int64)
+    path = np.empty(deepest(splits.depth) + 1, dtype=np.int64)
     leaf, k0 = first_leaf, splits.output[t]
     for p in range(splits.starts[t], splits.starts[t + 1]):
         path[splits.depth[p]] = p

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import inner, lean
 
 LANES = 128
 """Most rows that go down a tree side by side."""
@@ -42,6 +42,7 @@ class Scratch(NamedTuple):
     inverse: NDArray[np.float64]
     sums: NDArray[np.float64]
     part: NDArray[np.float64]
+    last: NDArray[np.int64]
 
 
 def gauss_rules(most: int) -> Rule:
@@ -65,10 +66,11 @@ def make_scratch(most_depth: int, n_points: int, n_values: int, lanes: int) -> S
         np.zeros((n, n_points)),
         np.zeros((n, n_values, n_points, lanes)),
         np.zeros((n_points, lanes)),
+        np.zeros(n, dtype=np.int64),
     )
 
 
-@compiled
+@inner
 def turn(columns, begin, splits, p, out):  # type: ignore[no-untyped-def]
     """1 for the rows that a node sends left, 0 for the others."""
     j, level, missing_left = splits.feature[p], splits.levels[p], splits.missing_left[p]
@@ -87,7 +89,7 @@ def turn(columns, begin, splits, p, out):  # type: ignore[no-untyped-def]
         out[r] = 1.0 if goes else 0.0
 
 
-@compiled
+@inner
 def descend(p, m, splits, rule, scratch):  # type: ignore[no-untyped-def]
     """Follow the edge into a node: who passes its column, and the product of the factors of the path.
 
@@ -122,7 +124,7 @@ def descend(p, m, splits, rule, scratch):  # type: ignore[no-untyped-def]
                 product[here, q, r] = product[here - 1, q, r] * (away + passes[b, r] * (factor - away))
 
 
-@compiled
+@inner
 def ascend(here, m, begin, k0, splits, rule, scratch, out):  # type: ignore[no-untyped-def]
     """Add what the edge into a node says about the leaves below it, and hand their sum to the node above."""
     p = scratch.path[here]
@@ -147,7 +149,7 @@ def ascend(here, m, begin, k0, splits, rule, scratch, out):  # type: ignore[no-u
                 sums[here - 1, k, q, r] += below
 
 
-@compiled
+@inner
 def start_tree(m, rule, scratch):  # type: ignore[no-untyped-def]
     """At the root nothing is known, and every point of the rule has its weight."""
     for q in range(m):
@@ -155,7 +157,7 @@ def start_tree(m, rule, scratch):  # type: ignore[no-untyped-def]
             scratch.product[0, q, r] = rule.weights[m, q]
 
 
-@compiled
+@lean
 def add_shap(columns, splits, rule, scratch, out):  # type: ignore[no-untyped-def]
     """Add the Shapley values of all trees to `out`, (n_columns, n_outputs, n_rows); lanes divide the rows."""
     starts, depth, sums, product = splits.starts, splits.depth, scratch.sums, scratch.product
@@ -187,14 +189,14 @@ def add_shap(columns, splits, rule, scratch, out):  # type: ignore[no-untyped-de
                     ascend(level, m, begin, k0, splits, rule, scratch, out)
 
 
-@compiled
+@lean
 def add_interactions(columns, splits, rule, scratch, out):  # type: ignore[no-untyped-def]
     """Add half the interaction of each pair of columns; `out` is (n_columns, n_columns, n_outputs, n_rows).
 
     φ_ij = (v/2) (o_i − z_i)(o_j − z_j) ∫ Π_{l≠i,j} (o_l t + z_l (1 − t)) dt,        i ≠ j.
     """
     starts, depth, product, passes = splits.starts, splits.depth, scratch.product, scratch.passes
-    lanes, last = product.shape[2], np.empty(depth.max() + 1, dtype=np.int64)
+    lanes, last = product.shape[2], scratch.last
     for t in range(starts.shape[0] - 1):
         m, k0 = (splits.n_unique[t] + 1) // 2, splits.output[t]
         for begin in range(0, columns.shape[1], lanes):
@@ -226,7 +228,7 @@ def add_interactions(columns, splits, rule, scratch, out):  # type: ignore[no-un
                                     out[j, i, k0 + k, begin + r] += both
 
 
-@compiled
+@inner
 def last_edges(here, splits, path, last):  # type: ignore[no-untyped-def]
     """Depths of the last edge of each column of a path; gives their number."""
     count = 0

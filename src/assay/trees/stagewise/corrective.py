@@ -55,4 +55,6 @@ def refit(
     dual = -conjugate - float(pull @ pull) / (2.0 * penalty_strength)
     with np.errstate(over="ignore"):
         before = float(np.average(loss.value(ones, agreed @ start), weights=weight))
-    return CorrectiveWeights(steps, objective, mean, before, max(objective - dual, 0.0))
+    gap = objective - dual
+    rounding = 1e-12 * max(abs(objective), 1.0)
+    return CorrectiveWeights(steps, objective, mean, before, 0.0 if abs(gap) < rounding else gap)

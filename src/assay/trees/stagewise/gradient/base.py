@@ -97,7 +97,7 @@ class GradientModel(ExplainedSum, HasRounds):
     init_: Any
     init_score_: Any
     history_: GradientHistory
-    _base_criterion: ClassVar[str] = "squared_error"
+    _asked: ClassVar[str] = "predict"
 
     def _loss(self) -> Loss:
         """The loss that the parameters name."""
@@ -180,8 +180,13 @@ class GradientModel(ExplainedSum, HasRounds):
         self.__dict__.pop("init_", None)
         self.init_score_ = best_constant(loss, y, weight) if self.init is None else 0.0
         if isinstance(self.init, BaseEstimator):
-            self.init_score_ = 0.0
             weighs = has_fit_parameter(self.init, "sample_weight")
+            if not hasattr(self.init, self._asked):
+                raise self._refuse("init", f"None, 'zero' or an estimator with '{self._asked}'")
+            if not weighs and np.any(weight != weight[0]):
+                raise self._refuse(
+                    "init", "an estimator whose fit takes 'sample_weight', as rows have weights"
+                )
             fit = clone(self.init).fit
             self.init_ = fit(X, self._named(y), sample_weight=weight) if weighs else fit(X, self._named(y))
         self.steps_ = np.empty(0)

@@ -175,6 +175,8 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         self.line_search = line_search
         self.direction = direction
 
+    _asked: ClassVar[str] = "predict_proba"
+
     def _loss(self) -> Loss:
         return Multinomial(len(self.classes_)) if len(self.classes_) > 2 else self._margin_loss()
 
