@@ -364,7 +364,7 @@ def test_the_learning_curve_is_of_the_metric(rng, metric):
     x = rng.normal(size=240)
     y = np.where(x + rng.normal(size=240) > 0, "yes", "no")
     data = Data.from_frame(pd.DataFrame({"x": x}), y)
-    found = compare(data, repeats=1, methods=["LogisticRegression"], metric=metric)
+    found = compare(data, folds=2, repeats=1, methods=["LogisticRegression"], metric=metric)
     curve = found.explanation.learning
     assert curve.score_name == found.score_name
     assert curve.scores[-1] == pytest.approx(curve.sign * found.recommended.score)
@@ -492,7 +492,7 @@ def test_the_threshold_follows_the_metric_and_its_figures_are_those_of_the_table
     data = Data.from_frame(
         frame[["x", "loss"]] if wish == "cost:loss" else frame[["x"]], np.where(rare, "b", "a")
     )
-    found = compare(data, repeats=2, methods=["LogisticRegression"], metric=wish)
+    found = compare(data, folds=3, repeats=2, methods=["LogisticRegression"], metric=wish)
     chosen = next(item for item in found.candidates if item.name == "LogisticRegression")
     threshold = found.explanation.threshold
     measure = {"accuracy": "accuracy", "f1": "F1", "cost:loss": "share of loss lost"}

@@ -108,7 +108,7 @@ def test_costs_are_those_of_the_rows_in_error(classes):
 @pytest.mark.parametrize("wish", ["auc", "log-loss", "brier"])
 def test_metrics_of_probabilities_leave_out_methods_without_any(classes, wish):
     methods = ("LogisticRegression", "LinearSVC")
-    found = compare(classes, repeats=2, methods=methods, metric=wish)
+    found = compare(classes, folds=3, repeats=1, methods=methods, metric=wish)
     assert "LinearSVC" not in by_name(found)
     name = metric_of(wish, "classification", classes).name
     assert any(
@@ -121,13 +121,13 @@ def test_metrics_of_probabilities_leave_out_methods_without_any(classes, wish):
 def test_the_measures_are_means_over_all_splits_of_all_repeats(classes):
     """Figures beside the score come from the same rows and repeats as the score itself."""
     method = "RandomForestClassifier"  # which has no parameter to choose by the metric
-    found = compare(classes, repeats=3, methods=(method,))
+    found = compare(classes, folds=3, repeats=2, methods=(method,))
     again = {
-        wish: compare(classes, repeats=3, methods=(method,), metric=wish)
+        wish: compare(classes, folds=3, repeats=2, methods=(method,), metric=wish)
         for wish in ("balanced-accuracy", "auc", "log-loss", "brier")
     }
     own = by_name(found)[method]
-    assert len(own.scores) == 15
+    assert len(own.scores) == 6
     for wish, other in again.items():
         metric = metric_of(wish, "classification", classes)
         score = by_name(other)[method].score

@@ -71,7 +71,7 @@ CASES = {
 def case(request):
     name, methods, metric = CASES[request.param]
     data = choose_data(read_table(name))
-    comparison = compare(data, repeats=2, methods=methods, metric=metric)
+    comparison = compare(data, folds=3, repeats=2, methods=methods, metric=metric)
     return comparison, Page(render(comparison)), json.loads(to_json(comparison))
 
 
@@ -137,7 +137,7 @@ def test_the_sentences_are_computed_from_the_same_splits(case):
     gains = sign * (np.array(chosen["scores"]) - np.array(items["Baseline"]["scores"]))
     said = re.search(r"it gains (\S+) ± (\S+) in", remarks)
     assert agrees(said[1], gains.mean())
-    assert agrees(said[2], np.sqrt((1 / gains.size + 1 / 4) * gains.var(ddof=1)))
+    assert agrees(said[2], np.sqrt((1 / gains.size + 1 / 2) * gains.var(ddof=1)))
     assert chosen["score"] == pytest.approx(np.mean(chosen["scores"]))
     if comparison.task == "regression":
         root = re.search(r"off by (\S+) \(root", remarks)[1]

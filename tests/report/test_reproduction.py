@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import subprocess
 import sys
 from itertools import pairwise
@@ -14,6 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from assay.cli.compare import names
 from assay.linear import Ridge
 from assay.report import Data, Reading, choose_data, compare, read_table
 from assay.report.page.document import command
@@ -140,6 +142,18 @@ def test_how_a_table_was_read_is_told_to_the_script_and_to_the_command(tmp_path,
     words = command(found).split()
     for option in (("--skip", "1"), ("--categorical", "code"), ("--na", "-999"), ("--group", "who")):
         assert any(pair == option for pair in pairwise(words)), option
+
+
+def test_the_command_names_the_metric_and_methods_whose_names_have_commas(rng):
+    x = rng.normal(size=80)
+    data = Data.from_frame(pd.DataFrame({"x": x, "z": rng.normal(size=80)}), rng.poisson(np.exp(1 + x)) * 1.0)
+    found = compare(data, repeats=1, folds=2, methods=["GeneralizedLinear"], metric="mae")
+    words = shlex.split(command(found))
+    given = dict(pairwise(words))
+    assert given["--metric"] == "mae"
+    assert names(given["--methods"]) == ("GeneralizedLinear (Poisson, log link)",)
+    again = compare(data, repeats=1, folds=2, methods=names(given["--methods"]), metric=given["--metric"])
+    assert_allclose(again.best.scores, found.best.scores)
 
 
 def test_a_frame_that_has_no_file_is_named_by_its_table(rng):

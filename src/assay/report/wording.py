@@ -97,6 +97,9 @@ def _plain(name: str) -> str:
 SHARES = {"explained", "noise", "coverage"}
 """Measures that are shown as per cent."""
 
+ERRORS = {"RMSE", "MAE"}
+"""Measures in the unit of the target: four digits, also where the last is a zero."""
+
 OF_ORDER_ONE = {"balanced accuracy", "ROC AUC", "log-loss", "Brier score", "calibration error", "stability"}
 """Measures that lie near 0 and 1 whatever the table: three decimals tell all."""
 
@@ -160,12 +163,14 @@ def shown_measure(name: str, value: float) -> str:
 
     Examples
     --------
-    >>> shown_measure("explained", 0.47521), shown_measure("stability", 1.0), shown_measure("RMSE", 54.5712)
-    ('47.5%', '1.000', '54.57')
+    >>> shown_measure("explained", 0.47521), shown_measure("stability", 1.0), shown_measure("RMSE", 54.5012)
+    ('47.5%', '1.000', '54.50')
     """
     if name in SHARES:
         return f"{value:.1%}"
-    return f"{value:.3f}" if name in OF_ORDER_ONE else shown(value)
+    if name in OF_ORDER_ONE:
+        return f"{value:.3f}"
+    return f"{value:#.4g}" if name in ERRORS and 0.001 <= value < 1000 else shown(value)
 
 
 def capital(words: str) -> str:
