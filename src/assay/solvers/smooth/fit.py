@@ -298,7 +298,7 @@ def guide(risk: RowRisk, sample: RowRisk, start: Array, *, max_iter: int) -> tup
     p, k = risk.shape
     in_memory = isinstance(risk.data, MemoryRows)
     if k == 1 and p <= LARGEST_FACTOR:
-        if in_memory:
+        if in_memory and sample.data.shape[0] < risk.data.shape[0]:
             first = newton_steps(sample, start, tol=COARSE, max_iter=max_iter)
             return first.point, inverse_of(risk, first.measured.hessian)
         return start, inverse_of(risk, sample.measure(start, hessian=True).hessian)
