@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from assay.linear import Ridge
 from assay.report import BothEncoder, CodeEncoder, Data, OnColumns, TableEncoder, compare, describe_columns
 from assay.report.tables.encoding.code_encoder import n_plain_features, places_of_categories
-from assay.trees import DecisionTreeRegressor
+from assay.trees import DecisionTreeRegressor, RandomForestRegressor
 
 
 @pytest.fixture
@@ -49,6 +49,37 @@ def test_unknown_levels_are_missing_and_told(frame):
     assert np.isnan(codes[0, town])
     assert not np.isnan(codes[1, town])
     assert encoder.unseen_levels(new) == {"town": ["Oslo"]}
+
+
+def test_levels_of_one_or_two_rows_share_a_place_with_those_that_are_not_known(frame):
+    frame.loc[[10, 11], "town"], frame.loc[12, "town"], frame.loc[13:15, "town"] = "Nancy", "Metz", "Brest"
+    encoder = CodeEncoder(describe_columns(frame)).fit(frame)
+    (town,) = places_of_categories(encoder.columns)
+    new = frame.iloc[:6].assign(town=["Nancy", "Metz", "Oslo", "Brest", "Nice", None])
+    nancy, metz, oslo, brest, nice, missing = encoder.transform(new)[:, town]
+    assert nancy == metz == oslo == 4.0
+    assert brest == 3.0
+    assert nice < 3.0
+    assert np.isnan(missing)
+    assert encoder.unseen_levels(new) == {"town": ["Oslo"]}
+
+
+def test_names_of_a_row_or_two_are_not_learnt_by_heart():
+    """Cut by the means of their levels, such names tell each row of the fit its own noise."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"size": rng.normal(size=200), "name": [f"n{place // 2}" for place in range(200)]})
+    y = X["size"].to_numpy() + rng.normal(size=200)
+    order = rng.permutation(200)
+    train, test = order[:150], order[150:]
+    scores = {}
+    for names in (["size", "name"], ["size"]):
+        columns = describe_columns(X[names])
+        encoder = CodeEncoder(columns)
+        codes = encoder.fit_transform(X[names].iloc[train])
+        model = RandomForestRegressor(30, random_state=0, categorical_features=places_of_categories(columns))
+        model.fit(codes, y[train])
+        scores[len(names)] = model.score(encoder.transform(X[names].iloc[test]), y[test])
+    assert scores[2] > scores[1] - 0.05
 
 
 def test_both_ways_stand_side_by_side_and_know_their_columns(frame):

@@ -24,16 +24,26 @@ from assay.report.tables.encoding.encoder import (
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
 from assay.report.tables.schema import Column
 
+LEAST_ROWS = 3
+"""Rows of a level that has a place of its own, as of a bin of numbers: the mean of fewer is their noise."""
+
 
 @dataclass(frozen=True)
 class PlaceOfLevel(LevelCode):
-    """A category: the place of its level among those of the fit, NaN where it is missing or unknown."""
+    """A category: the place of its level among those of the fit, NaN where it is missing.
+
+    Levels of fewer than three rows share the last place, and levels that the fit has not seen are there too;
+    without any that are rare, these are NaN.
+    """
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> PlaceOfLevel:
         """Learn the levels, the most frequent first."""
         known = LevelCode.learn(values, column)
-        return PlaceOfLevel(known.levels + known.rare, (), marked=False)
+        counts = read_words(values).value_counts()
+        every = known.levels + known.rare
+        n_frequent = sum(counts[level] >= LEAST_ROWS for level in every)
+        return PlaceOfLevel(every[:n_frequent], every[n_frequent:], marked=False)
 
     def names(self, column: Column) -> list[str]:
         """Names of the features."""
@@ -41,8 +51,11 @@ class PlaceOfLevel(LevelCode):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The feature, one column."""
-        places = {level: float(number) for number, level in enumerate(self.levels)}
-        return read_words(values).map(places).to_numpy(dtype=np.float64)[:, np.newaxis]
+        words = read_words(values)
+        places = words.map({level: float(number) for number, level in enumerate(self.levels)})
+        if self.rare:
+            places = places.mask(words.notna() & places.isna(), float(len(self.levels)))
+        return places.to_numpy(dtype=np.float64)[:, np.newaxis]
 
 
 def learn_plainly(values: pd.Series[Any], column: Column) -> Code:
@@ -60,7 +73,8 @@ class CodeEncoder(TableEncoder):
     """Turns columns into numbers for trees: nothing is filled, marked, centred or divided.
 
     Numbers stay as they are, levels of a category become their places (`places_of_categories` says which
-    features are such), and what is missing is NaN, which trees send to the better side.
+    features are such; levels of one or two rows share a place), and what is missing is NaN, which trees send
+    to the better side.
 
     Parameters
     ----------
@@ -72,9 +86,9 @@ class CodeEncoder(TableEncoder):
     >>> import pandas as pd
     >>> from assay.report import describe_columns
     >>> from assay.report.tables.encoding.code_encoder import CodeEncoder
-    >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "town": ["Lyon", "Nice", "Lyon"]})
+    >>> frame = pd.DataFrame({"age": [20.0, None, 40.0, 50.0], "town": ["Lyon", "Lyon", "Nice", "Lyon"]})
     >>> CodeEncoder(describe_columns(frame)).fit_transform(frame).tolist()
-    [[20.0, 0.0], [nan, 1.0], [40.0, 0.0]]
+    [[20.0, 0.0], [nan, 0.0], [40.0, 1.0], [50.0, 0.0]]
     """
 
     def _learnt(self, values: pd.Series[Any], column: Column) -> Code:
