@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled, inlined
+from assay.loops import compiled, inlined, inner
 
 if TYPE_CHECKING:
     from assay.trees.tree import Tree
@@ -106,7 +106,7 @@ def read_only(X: NDArray) -> NDArray:
     return X
 
 
-@compiled
+@inner
 def leaf_of(walk, tree, X, i):  # type: ignore[no-untyped-def]
     """The leaf of one row in one tree, the general way, as a node of all."""
     feature, threshold, left, right, missing_left, levels, bits = walk.splits
@@ -137,7 +137,7 @@ def next_step(steps, place, X, i):  # type: ignore[no-untyped-def]
     return np.int64(steps[here].left) + (not (value <= steps[here].threshold)), value != value
 
 
-@compiled
+@inner
 def last_step(walk, root, X, i):  # type: ignore[no-untyped-def]
     """The leaf of one row that may have missing values, as a step."""
     steps, place = walk.steps, root
@@ -148,7 +148,7 @@ def last_step(walk, root, X, i):  # type: ignore[no-untyped-def]
     return place
 
 
-@compiled
+@inner
 def send_down(walk, tree, X, begin, end, at):  # type: ignore[no-untyped-def]
     """Write the leaves of rows `begin` to `end` in one tree into `at`: as steps, where there are some."""
     steps, root, i = walk.steps, walk.starts[tree], begin

@@ -16,6 +16,7 @@ from assay.rows import Block, MemoryRows
 from assay.suitability import Suitability
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, value_of_rows
 from assay.trees.decision.solver import CLASS_CRITERIA
+from assay.trees.describing import CLASSES, GROWTH, described, keep_parameters
 from assay.trees.growing.columns import Columns
 from assay.trees.outputs import (
     CLASS_WEIGHTS,
@@ -27,6 +28,7 @@ from assay.trees.outputs import (
 from assay.trees.walking import Walk
 
 
+@described(GROWTH | CLASSES)
 class DecisionTreeClassifier(ClassOutputs, DecisionTree):
     """A tree of classes, grown greedily until its leaves are pure and pruned by cost-complexity.
 
@@ -37,7 +39,8 @@ class DecisionTreeClassifier(ClassOutputs, DecisionTree):
     over all distinct values of all columns, W the weight of a side and Q its impurity: Gini Σ p_k(1 − p_k),
     entropy −Σ p_k log p_k or misclassification 1 − max p_k, and divides the sides in turn. Columns are
     sorted once; class weights are summed as integers, so that neither the order of the rows nor the number of
-    threads changes a bit of the tree. Missing values go to the side where they cost less.
+    threads changes a bit of the tree. Missing values go to the side where they cost less. With several
+    outputs Q is the mean of theirs.
 
     Assumes: nothing about the law of the rows. A full tree fits any table of distinct rows, so its training
     error says nothing: prune it (`select`).
@@ -49,46 +52,15 @@ class DecisionTreeClassifier(ClassOutputs, DecisionTree):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
-        Impurity Q; "log_loss" is "entropy".
-    splitter : {"best", "random"}, default="best"
-        "random" tries one threshold per column, drawn between its smallest and largest value in the node.
-    max_depth : int, optional
-        Depth of the deepest leaf; no limit by default.
-    min_samples_split : int or float, default=2
-        Weight of a node that may be divided (a share of the total as a float); 2 forbids nothing.
-    min_samples_leaf : int or float, default=1
-        Weight of each side of a split; 1 forbids nothing.
-    min_weight_fraction_leaf : float, default=0.0
-        The same as a share of the total weight.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
-        Columns drawn at each node, among those that are not constant there; all by default.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        For drawn columns and thresholds; without them the tree is the same for every seed.
-    max_leaf_nodes : int, optional
-        Grow best-first, the node of the largest gain before the others, up to so many leaves.
-    min_impurity_decrease : float, default=0.0
-        Least gain of a split as a share of the total weight: (W Q − W_L Q_L − W_R Q_R) / W_root.
-    class_weight : dict, "balanced" or None
-        Factor of the weights of each class.
-    ccp_alpha : float, default=0.0
-        Penalty α per leaf on the cost Σ (W_m / W) Q_m: the smallest subtree that minimises the sum is kept.
-        With the cost Σ n_m Q_m of the course it is α W.
-    monotonic_cst : list of {-1, 0, 1} or dict, optional
-        Columns along which the probability of the second of two classes must not fall (1) or rise (−1).
-    interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
-        Groups of columns that may meet on one path; columns in no group form one.
-    categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
-        Columns whose levels are divided into two groups instead of cut at a threshold: levels in the order of
-        their share of the second class, all groupings of up to 8 levels with more classes. By default the
-        columns of frames that have the dtype of categories.
+    …
 
     Attributes
     ----------
     tree_ : Tree
         The nodes as arrays: columns, thresholds, children, shares of the classes, impurities, gains, weights.
-    classes_ : array of shape (n_classes,)
-    n_classes_ : int
+    classes_ : array of shape (n_classes,), or a list of them for several outputs
+    n_classes_ : int, or a list of them
+    n_outputs_ : int
     feature_importances_ : array of shape (n_features_in_,)
         Share of each column in what the splits gain.
     max_features_ : int
@@ -143,21 +115,7 @@ class DecisionTreeClassifier(ClassOutputs, DecisionTree):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
     ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.categorical_features = categorical_features
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow and prune the tree.

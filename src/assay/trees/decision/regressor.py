@@ -15,9 +15,11 @@ from assay.rows import MemoryRows
 from assay.suitability import Suitability
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, number_of_rows
 from assay.trees.decision.solver import NUMBER_CRITERIA
+from assay.trees.describing import GROWTH, NUMBERS, described, keep_parameters
 from assay.trees.outputs import NumberOutputs
 
 
+@described(GROWTH | NUMBERS)
 class DecisionTreeRegressor(NumberOutputs, DecisionTree):
     """A tree of numbers, grown greedily until its leaves are pure and pruned by cost-complexity.
 
@@ -25,11 +27,12 @@ class DecisionTreeRegressor(NumberOutputs, DecisionTree):
 
         W_L Q(L) + W_R Q(R),        x_j ≤ s in L, x_j > s in R,
 
-    over all distinct values of all columns, W the weight of a side and Q its variance, or half its mean
-    Poisson deviance, and divides the sides in turn; a leaf predicts its mean. Friedman's gain
-    W_L W_R / (W_L + W_R) (ȳ_L − ȳ_R)² is what a split lowers the squared error by: maximising it gives the
-    same tree. Columns are sorted once; statistics are summed as integers about the mean of the node, so that
-    neither the order of the rows nor the number of threads changes a bit of the tree.
+    over all distinct values of all columns, W the weight of a side and Q its variance, its mean distance
+    to its median, or half its mean Poisson deviance, and divides the sides in turn; a leaf predicts its
+    mean, or median. Friedman's gain W_L W_R / (W_L + W_R) (ȳ_L − ȳ_R)² is what a split lowers the squared
+    error by: maximising it gives the same tree. With several outputs Q is the mean of theirs. Columns are
+    sorted once; statistics are summed as integers about the mean of the node, so that neither the order
+    of the rows nor the number of threads changes a bit of the tree.
 
     Assumes: nothing about the law of the rows; "poisson" takes targets of at least 0. A full tree fits any
     table of distinct rows, so its training error says nothing: prune it (`select`).
@@ -41,44 +44,15 @@ class DecisionTreeRegressor(NumberOutputs, DecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, default="squared_error"
-        Impurity Q.
-    splitter : {"best", "random"}, default="best"
-        "random" tries one threshold per column, drawn between its smallest and largest value in the node.
-    max_depth : int, optional
-        Depth of the deepest leaf; no limit by default.
-    min_samples_split : int or float, default=2
-        Weight of a node that may be divided (a share of the total as a float); 2 forbids nothing.
-    min_samples_leaf : int or float, default=1
-        Weight of each side of a split; 1 forbids nothing.
-    min_weight_fraction_leaf : float, default=0.0
-        The same as a share of the total weight.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
-        Columns drawn at each node, among those that are not constant there; all by default.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        For drawn columns and thresholds; without them the tree is the same for every seed.
-    max_leaf_nodes : int, optional
-        Grow best-first, the node of the largest gain before the others, up to so many leaves.
-    min_impurity_decrease : float, default=0.0
-        Least gain of a split as a share of the total weight: (W Q − W_L Q_L − W_R Q_R) / W_root.
-    ccp_alpha : float, default=0.0
-        Penalty α per leaf on the cost Σ (W_m / W) Q_m: the smallest subtree that minimises the sum is kept.
-        With the cost Σ n_m Q_m of the course it is α W.
-    monotonic_cst : list of {-1, 0, 1} or dict, optional
-        Columns along which the prediction must not fall (1) or rise (−1).
-    interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
-        Groups of columns that may meet on one path; columns in no group form one.
-    categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
-        Columns whose levels are divided into two groups instead of cut at a threshold, in the order of their
-        mean target, which is optimal for the squared error. By default the columns of frames that have the
-        dtype of categories.
+    …
 
     Attributes
     ----------
     tree_ : Tree
-        The nodes as arrays: columns, thresholds, children, means, impurities, gains, weights.
+        The nodes as arrays: columns, thresholds, children, values, impurities, gains, weights.
     feature_importances_ : array of shape (n_features_in_,)
         Share of each column in what the splits gain.
+    n_outputs_ : int
     max_features_ : int
     is_categorical_ : bool array of shape (n_features_in_,)
     levels_ : dict
@@ -129,20 +103,7 @@ class DecisionTreeRegressor(NumberOutputs, DecisionTree):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
     ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.categorical_features = categorical_features
+        keep_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -193,7 +154,7 @@ class DecisionTreeRegressor(NumberOutputs, DecisionTree):
         return self._dense(data), target, weight, 0, self._form(NUMBER_CRITERIA[self.criterion])
 
     def predict(self, X: Any) -> Any:
-        """The mean of the leaf of each row: an array, or a lazy Dask array for Dask input."""
+        """The value of the leaf of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
         walk = self.tree_.walk(data.shape[0])
         return data.map(number_of_rows, walk, self.columns_, dtype=data.dtype, **self._answer)

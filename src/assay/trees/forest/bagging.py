@@ -14,6 +14,7 @@ from assay.models.classes import Classifier
 from assay.parameters import Domain
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.describing import BAGGED, described, keep_parameters
 from assay.trees.forest.bagging_base import (
     BAGGING_DOMAINS,
     BaggingModel,
@@ -23,6 +24,12 @@ from assay.trees.forest.bagging_base import (
 )
 
 
+@described(
+    BAGGED,
+    voting="""{"soft", "hard"}, default=DEFAULT
+    "soft" averages the probabilities of members that have some, "hard" counts the classes they predict:
+    the sign of the mean for two classes, the majority for more.""",
+)
 class BaggingClassifier(Classifier, BaggingModel):
     """Any classifier on bootstrap samples: members vote.
 
@@ -43,32 +50,7 @@ class BaggingClassifier(Classifier, BaggingModel):
 
     Parameters
     ----------
-    estimator : estimator, optional
-        What is bagged; a full tree of classes by default.
-    n_estimators : int, default=10
-        Number of members.
-    max_samples : int or float, default=1.0
-        Rows drawn for each member, or their share.
-    max_features : int or float, default=1.0
-        Columns drawn for each member, or their share.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement; else each member sees all rows.
-    bootstrap_features : bool, default=False
-        Whether columns are drawn with replacement.
-    oob_score : bool or callable, default=False
-        Whether to keep what members say about rows they have not seen; a function score(y, predicted)
-        replaces accuracy.
-    warm_start : bool, default=False
-        Keep the members that are there and add the missing ones.
-    n_jobs : int, optional
-        Threads of the fit (−1: all); as `assay.rows.threads` says by default. Never changes a member.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Gives each member a seed of its own.
-    verbose : int, default=0
-        Accepted; members report through `logging` themselves.
-    voting : {"soft", "hard"}, default="soft"
-        "soft" averages the probabilities of members that have some, "hard" counts the classes they predict:
-        the sign of the mean for two classes, the majority for more.
+    …
 
     Attributes
     ----------
@@ -119,18 +101,7 @@ class BaggingClassifier(Classifier, BaggingModel):
         verbose: int = 0,
         voting: str = "soft",
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.voting = voting
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the members.
@@ -179,6 +150,7 @@ class BaggingClassifier(Classifier, BaggingModel):
             return np.log(self.predict_proba(X))
 
 
+@described(BAGGED)
 class BaggingRegressor(Regressor, BaggingModel):
     """Any regressor on bootstrap samples: members are averaged.
 
@@ -199,29 +171,7 @@ class BaggingRegressor(Regressor, BaggingModel):
 
     Parameters
     ----------
-    estimator : estimator, optional
-        What is bagged; a full tree of numbers by default.
-    n_estimators : int, default=10
-        Number of members.
-    max_samples : int or float, default=1.0
-        Rows drawn for each member, or their share.
-    max_features : int or float, default=1.0
-        Columns drawn for each member, or their share.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement; else each member sees all rows.
-    bootstrap_features : bool, default=False
-        Whether columns are drawn with replacement.
-    oob_score : bool or callable, default=False
-        Whether to keep what members say about rows they have not seen; a function score(y, predicted)
-        replaces R².
-    warm_start : bool, default=False
-        Keep the members that are there and add the missing ones.
-    n_jobs : int, optional
-        Threads of the fit (−1: all); as `assay.rows.threads` says by default. Never changes a member.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Gives each member a seed of its own.
-    verbose : int, default=0
-        Accepted; members report through `logging` themselves.
+    …
 
     Attributes
     ----------
@@ -267,17 +217,7 @@ class BaggingRegressor(Regressor, BaggingModel):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the members.

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from assay import parameters
-from assay.models.classes import CLASS_WEIGHT
-from assay.parameters import Domain
 from assay.suitability import Suitability
-from assay.trees.calibration.probabilities import CALIBRATION_METHOD
-from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
-from assay.trees.forest.base import FOREST_DOMAINS
+from assay.trees.describing import FOREST_OF_CLASSES, FOREST_OF_NUMBERS, described, keep_parameters
 from assay.trees.forest.kinds import ForestClassifier, ForestRegressor
 
 
+@described(FOREST_OF_CLASSES)
 class ExtraTreesClassifier(ForestClassifier):
     """Many trees whose cuts are drawn at random, and vote.
 
@@ -39,58 +34,7 @@ class ExtraTreesClassifier(ForestClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. More trees never overfit: the error settles.
-    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
-        Impurity of a node; "log_loss" is "entropy".
-    max_depth : int, optional
-        Depth of the deepest leaf; no limit by default.
-    min_samples_split : int or float, default=2
-        Weight of a node that may be divided (a share of the total as a float); 2 forbids nothing.
-    min_samples_leaf : int or float, default=1
-        Weight of each side of a split; 1 forbids nothing.
-    min_weight_fraction_leaf : float, default=0.0
-        The same as a share of the total weight.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        Columns drawn at each node, among those that are not constant there; None: all.
-    max_leaf_nodes : int, optional
-        Grow best-first, the node of the largest gain before the others, up to so many leaves.
-    min_impurity_decrease : float, default=0.0
-        Least gain of a split as a share of the total weight.
-    bootstrap : bool, default=False
-        Whether each tree gets as many rows as there are, drawn with replacement; else all rows.
-    oob_score : bool or callable, default=False
-        Whether to keep what the trees say about rows they have not seen; a function score(y, predicted)
-        replaces accuracy or R².
-    n_jobs : int, optional
-        Threads of the fit (−1: all); as `assay.rows.threads` says by default. Never changes a tree.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Gives each tree a seed of its own; the first k trees are those of a forest of k trees.
-    verbose : int, default=0
-        Above 0, each tree is reported through `logging`.
-    warm_start : bool, default=False
-        Keep the trees that are there and add the missing ones.
-    class_weight : dict, "balanced", "balanced_subsample" or None
-        Factor of the weights of each class; "balanced_subsample" balances the bag of each tree.
-    ccp_alpha : float, default=0.0
-        Penalty per leaf by which each tree is pruned.
-    max_samples : int or float, optional
-        Rows drawn for each tree, or their share; all by default.
-    monotonic_cst : list of {-1, 0, 1} or dict, optional
-        Columns along which predictions (of two classes, the probability of the second) must not fall (1) or
-        rise (−1).
-    interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
-        Groups of columns that may meet on one path; columns in no group form one.
-    categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
-        Columns whose levels are divided into two groups instead of cut at a threshold.
-    oob_tol : float, optional
-        Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
-    keep_rows : bool or int, default=False
-        Keep the leaf of every row of the fit, or of so many at equal distances, in every tree:
-        `predict_quantile` and `predict_interval` of forests of numbers need it.
-    calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
-        How votes are brought to the shares observed out of bag (needs `bootstrap`); the class predicted is
-        then the one of the largest probability so found.
+    …
 
     Attributes
     ----------
@@ -98,8 +42,9 @@ class ExtraTreesClassifier(ForestClassifier):
         The nodes of all trees as flat arrays; `trees_[k]` is one of them.
     estimators_ : list of DecisionTreeClassifier
         The same as estimators of their own, made when asked for.
-    classes_ : array of shape (n_classes,)
-    n_classes_ : int
+    classes_ : array of shape (n_classes,), or a list of them for several outputs
+    n_classes_ : int, or a list of them
+    n_outputs_ : int
     seeds_ : int array of shape (n_estimators,)
         The seed of each tree, from which its bag is drawn again.
     feature_importances_ : array of shape (n_features_in_,)
@@ -133,12 +78,6 @@ class ExtraTreesClassifier(ForestClassifier):
         encoding="codes",
         summary="The votes of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
     )
-    _domains: ClassVar[Mapping[str, Domain]] = {
-        **FOREST_DOMAINS,
-        "criterion": parameters.one_of(*CLASS_CRITERIA),
-        "class_weight": CLASS_WEIGHT | parameters.one_of("balanced_subsample"),
-        "calibration_method": CALIBRATION_METHOD,
-    }
     _random_cuts: ClassVar[bool] = True
 
     def __init__(
@@ -169,32 +108,10 @@ class ExtraTreesClassifier(ForestClassifier):
         keep_rows: bool | int = False,
         calibration_method: str | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.categorical_features = categorical_features
-        self.oob_tol = oob_tol
-        self.keep_rows = keep_rows
-        self.calibration_method = calibration_method
+        keep_parameters(self, locals())
 
 
+@described(FOREST_OF_NUMBERS)
 class ExtraTreesRegressor(ForestRegressor):
     """Many trees of numbers whose cuts are drawn at random, averaged.
 
@@ -219,53 +136,7 @@ class ExtraTreesRegressor(ForestRegressor):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees. More trees never overfit: the error settles.
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, default="squared_error"
-        Impurity of a node: variance, or half the mean Poisson deviance.
-    max_depth : int, optional
-        Depth of the deepest leaf; no limit by default.
-    min_samples_split : int or float, default=2
-        Weight of a node that may be divided (a share of the total as a float); 2 forbids nothing.
-    min_samples_leaf : int or float, default=1
-        Weight of each side of a split; 1 forbids nothing.
-    min_weight_fraction_leaf : float, default=0.0
-        The same as a share of the total weight.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
-        Columns drawn at each node, among those that are not constant there; None: all.
-    max_leaf_nodes : int, optional
-        Grow best-first, the node of the largest gain before the others, up to so many leaves.
-    min_impurity_decrease : float, default=0.0
-        Least gain of a split as a share of the total weight.
-    bootstrap : bool, default=False
-        Whether each tree gets as many rows as there are, drawn with replacement; else all rows.
-    oob_score : bool or callable, default=False
-        Whether to keep what the trees say about rows they have not seen; a function score(y, predicted)
-        replaces accuracy or R².
-    n_jobs : int, optional
-        Threads of the fit (−1: all); as `assay.rows.threads` says by default. Never changes a tree.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        Gives each tree a seed of its own; the first k trees are those of a forest of k trees.
-    verbose : int, default=0
-        Above 0, each tree is reported through `logging`.
-    warm_start : bool, default=False
-        Keep the trees that are there and add the missing ones.
-    ccp_alpha : float, default=0.0
-        Penalty per leaf by which each tree is pruned.
-    max_samples : int or float, optional
-        Rows drawn for each tree, or their share; all by default.
-    monotonic_cst : list of {-1, 0, 1} or dict, optional
-        Columns along which predictions (of two classes, the probability of the second) must not fall (1) or
-        rise (−1).
-    interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
-        Groups of columns that may meet on one path; columns in no group form one.
-    categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
-        Columns whose levels are divided into two groups instead of cut at a threshold.
-    oob_tol : float, optional
-        Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
-    keep_rows : bool or int, default=False
-        Keep the leaf of every row of the fit, or of so many at equal distances, in every tree:
-        `predict_quantile` and `predict_interval` of forests of numbers need it.
+    …
 
     Attributes
     ----------
@@ -303,10 +174,6 @@ class ExtraTreesRegressor(ForestRegressor):
         encoding="codes",
         summary="The mean of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
     )
-    _domains: ClassVar[Mapping[str, Domain]] = {
-        **FOREST_DOMAINS,
-        "criterion": parameters.one_of(*NUMBER_CRITERIA),
-    }
     _random_cuts: ClassVar[bool] = True
 
     def __init__(
@@ -335,25 +202,4 @@ class ExtraTreesRegressor(ForestRegressor):
         oob_tol: float | None = None,
         keep_rows: bool | int = False,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.categorical_features = categorical_features
-        self.oob_tol = oob_tol
-        self.keep_rows = keep_rows
+        keep_parameters(self, locals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,26 +12,32 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters, rows
 from assay.certificates import Certificates
 from assay.models.calibration import Calibrator
+from assay.parameters import Domain
 from assay.rows import Block, Rows
-from assay.trees.calibration.probabilities import CalibratesVotes
+from assay.trees.calibration.probabilities import CALIBRATION_METHOD, CalibratesVotes
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor, require_targets
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
-from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
+from assay.trees.forest.base import FOREST_DOMAINS, ForestModel, mean_of_rows, number_of_rows
 from assay.trees.forest.intervals import KeptRows
 from assay.trees.forest.proofs.certificates import certify_forest, fit_certificates
 from assay.trees.forest.solver import Forest
 from assay.trees.growing.columns import Columns
-from assay.trees.outputs import ClassOutputs, NumberOutputs, classes_of_shares, share_weights
+from assay.trees.outputs import CLASS_WEIGHTS, ClassOutputs, NumberOutputs, classes_of_shares, share_weights
 from assay.trees.walking import Walk
 
 
 class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
     """Base of forests of classes."""
 
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        **FOREST_DOMAINS,
+        "criterion": parameters.one_of(*CLASS_CRITERIA),
+        "class_weight": CLASS_WEIGHTS | parameters.one_of("balanced_subsample"),
+        "calibration_method": CALIBRATION_METHOD,
+    }
     _single: ClassVar[type] = DecisionTreeClassifier
     criterion: str
-    class_weight: Any
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -101,6 +108,10 @@ class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
 class ForestRegressor(NumberOutputs, ForestModel):
     """Base of forests of numbers."""
 
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        **FOREST_DOMAINS,
+        "criterion": parameters.one_of(*NUMBER_CRITERIA),
+    }
     _single: ClassVar[type] = DecisionTreeRegressor
     criterion: str
 

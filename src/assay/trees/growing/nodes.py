@@ -64,7 +64,7 @@ def keep_split(node, column, cut, after, missing_left, gain, tree):  # type: ign
     tree.real[node, GAIN] = gain
 
 
-@compiled
+@inner
 def push(heap, size, node, tree):  # type: ignore[no-untyped-def]
     """Add a node to a heap by gain; among equal gains the older node comes first."""
     place = size
@@ -77,7 +77,7 @@ def push(heap, size, node, tree):  # type: ignore[no-untyped-def]
     heap[place] = node
 
 
-@compiled
+@inner
 def pop(heap, size, tree):  # type: ignore[no-untyped-def]
     """Take the node of largest gain from a heap of `size` nodes."""
     first, last = heap[0], heap[size - 1]
@@ -96,7 +96,7 @@ def pop(heap, size, tree):  # type: ignore[no-untyped-def]
     return first
 
 
-@compiled
+@inner
 def comes_first(one, other, tree):  # type: ignore[no-untyped-def]
     """Whether one node is divided before another."""
     gain, rival = tree.real[one, GAIN], tree.real[other, GAIN]
