@@ -51,7 +51,7 @@ def grow(site, near, form, finder, limits, goes_left):  # type: ignore[no-untype
     """
     table, rows, columns, tree, space = site
     capacity, open_nodes, paths = tree.whole.shape[0], space.open_nodes, space.paths
-    begin_tree(table, tree, space)
+    begin_tree(table.rows.shape[0], tree.whole, tree.real, space.unit)
     paths[0] = mixed(np.uint64(limits.seed))
     node, first, n_new, was_near = np.int64(0), np.int64(0), np.int64(1), False
     n_nodes, n_open, n_leaves = np.int64(1), np.int64(0), np.int64(1)
@@ -89,15 +89,15 @@ def grow(site, near, form, finder, limits, goes_left):  # type: ignore[no-untype
     return n_nodes
 
 
-@part
-def begin_tree(table, tree, space):  # type: ignore[no-untyped-def]
+@inner
+def begin_tree(n_rows, whole, real, unit):  # type: ignore[no-untyped-def]
     """The root, not yet opened."""
-    tree.whole[0, START], tree.whole[0, END] = 0, table.rows.shape[0]
-    tree.whole[0, DEPTH], tree.whole[0, PARENT] = 0, -1
-    tree.real[0, LOW], tree.real[0, HIGH] = -np.inf, np.inf
-    for place in range(CENTER, tree.real.shape[1], 2):
-        tree.real[0, place] = 0.0
-        tree.real[0, place + 1] = space.unit[1 if place == CENTER else (place - CENTER) // 2 + 2]
+    whole[0, START], whole[0, END] = 0, n_rows
+    whole[0, DEPTH], whole[0, PARENT] = 0, -1
+    real[0, LOW], real[0, HIGH] = -np.inf, np.inf
+    for place in range(CENTER, real.shape[1], 2):
+        real[0, place] = 0.0
+        real[0, place + 1] = unit[1 if place == CENTER else (place - CENTER) // 2 + 2]
 
 
 @part
@@ -164,15 +164,7 @@ def divide_node(node, first, site, form, goes_left):  # type: ignore[no-untyped-
     n_left = mark_sides(node, table, columns, tree, goes_left)
     divide(table, start, end, goes_left, space.keys)
     divide_order(rows, start, end, goes_left, space.keys)
-    tree.whole[node, LEFT], tree.whole[node, RIGHT] = first, first + 1
-    for side in range(2):
-        child = first + side
-        tree.whole[child, START] = start + side * n_left
-        tree.whole[child, END] = end if side else start + n_left
-        tree.whole[child, DEPTH] = tree.whole[node, DEPTH] + 1
-        tree.whole[child, PARENT] = node
-        for name in range(LOW, tree.real.shape[1]):
-            tree.real[child, name] = tree.real[node, name]
+    begin_children(node, first, n_left, tree.whole, tree.real)
     sign = np.int64(columns.signs[tree.whole[node, COLUMN]])
     if sign != 0:  # what one side may predict ends where the other's begins
         space.unit[1] = tree.real[node, UNIT]
@@ -185,6 +177,20 @@ def divide_node(node, first, site, form, goes_left):  # type: ignore[no-untyped-
             middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
         rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
         tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
+
+
+@inner
+def begin_children(node, first, n_left, whole, real):  # type: ignore[no-untyped-def]
+    """The two children of a node, not yet opened, with its bounds, centre and unit."""
+    whole[node, LEFT], whole[node, RIGHT] = first, first + 1
+    for side in range(2):
+        child = first + side
+        whole[child, START] = whole[node, START] + side * n_left
+        whole[child, END] = whole[node, END] if side else whole[node, START] + n_left
+        whole[child, DEPTH] = whole[node, DEPTH] + 1
+        whole[child, PARENT] = node
+        for name in range(LOW, real.shape[1]):
+            real[child, name] = real[node, name]
 
 
 @inner
