@@ -25,6 +25,7 @@ from assay.trees.growing.binned.searching import (
     make_growth,
     make_plan,
     search,
+    sum_left,
     write_sides,
 )
 from assay.trees.growing.cuts import node_value
@@ -92,9 +93,13 @@ def grow(shard, growth, plan, last, small, following):  # type: ignore[no-untype
         for child in range(first, first + n_new):
             end_leaf(child, tree, sums, units)
             if can_divide(child, tree.whole, sums, limits):
-                search(child, pool[slots[child]], tree, sums, left, units, paths, sides, plan)
-            is_leaf = tree.whole[child, COLUMN] == LEAF
+                search(child, pool[slots[child]], tree, sums, units, paths[child], plan)
+            column = tree.whole[child, COLUMN]
+            is_leaf = column == LEAF
             if not is_leaf:
+                absent = np.int64(n_codes[column])
+                write_sides(child, absent, tree, sides)
+                sum_left(child, pool[slots[child]], column * plan.stride, absent, sides, left)
                 push(heap, counts[N_OPEN], child, tree)
                 counts[N_OPEN] += 1
             if is_leaf or counts[N_FREE] < SPARE:
