@@ -178,9 +178,10 @@ def claim(node, slots, pool, free, counts):  # type: ignore[no-untyped-def]
     counts[N_FREE] -= 1
     slot = free[counts[N_FREE]]
     slots[node] = slot
-    for b in range(pool.shape[1]):
+    sums = pool[slot]
+    for b in range(sums.shape[0]):
         for k in range(3):
-            pool[slot, b, k] = 0
+            sums[b, k] = 0
 
 
 @part
@@ -255,11 +256,12 @@ def subtract(node, small, whole, slots, pool):  # type: ignore[no-untyped-def]
     """Turn the histogram of a node, where it still has one, into that of its heavier child."""
     if small < 0 or slots[node] < 0:
         return
-    other, place, gone = 2 * whole[node, LEFT] + 1 - small, slots[node], slots[small]
-    for b in range(pool.shape[1]):
+    other = 2 * whole[node, LEFT] + 1 - small
+    rest, gone = pool[slots[node]], pool[slots[small]]
+    for b in range(rest.shape[0]):
         for k in range(3):
-            pool[place, b, k] -= pool[gone, b, k]
-    slots[other], slots[node] = place, -1
+            rest[b, k] -= gone[b, k]
+    slots[other], slots[node] = slots[node], -1
 
 
 def grow_on_shards(
