@@ -46,7 +46,8 @@ def test_histograms_are_the_sums_of_the_rows(width):
     shard = make_shard(codes, statistics, 11, 3)
     shard.rows[:] = rng.permutation(500)
     sums = np.zeros((70 * 11, 3), dtype=np.int64)
-    fill_histogram(shard, 100, 400, 11, sums)
+    shard.bounds[1] = (100, 400)
+    fill_histogram(shard, 1, 11, sums)
     rows = shard.rows[100:400]
     weight = np.ones(300) if width == 2 else statistics[rows, 2]
     for j in (0, 33, 69):

@@ -162,7 +162,7 @@ class Part:
         self._whole = share >= 1.0
         count = draw_rows(shard.rows, self.start, 2.0 if self._whole else share, np.uint64(state))
         shard.bounds[0] = (0, count)
-        fill_histogram(shard, 0, count, stride, sums)
+        fill_histogram(shard, 0, stride, sums)
 
     def measure_node(self, output: int, node: int, center: float) -> tuple[float, float]:
         """The largest slope about a centre and the largest curvature of a node; both are kept for a while."""
@@ -187,7 +187,7 @@ class Part:
         self._raw = None
         sum_rows(self.shard, node, sums)
         if histogram is not None:
-            fill_histogram(self.shard, start, end, len(histogram) // self.codes.shape[1], histogram)
+            fill_histogram(self.shard, node, len(histogram) // self.codes.shape[1], histogram)
 
     def move(self, output: int, leaves: NDArray, values: NDArray) -> None:
         """Add the values of its leaves to the scores of the rows of the last tree."""

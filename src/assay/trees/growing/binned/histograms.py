@@ -38,6 +38,8 @@ FEW = 4
 NEAR = 2**20
 """Rows of a shard up to which a column of codes stays in the second cache."""
 
+NO_SIDES = np.zeros(256, dtype=np.uint8)
+
 SHIFT = np.int64(47)
 ONE = np.int64(1) << SHIFT
 LOW_PART = ONE - np.int64(1)
@@ -159,69 +161,95 @@ def _add_pair(context, array, place, first, second):  # type: ignore[no-untyped-
 add_pair: Any = intrinsic(_add_pair)
 
 
+def fill_histogram(shard: Shard, node: int, stride: int, sums: NDArray[np.int64]) -> None:
+    """Add the rows of a node to a histogram of weight, slope and curvature."""
+    divide_on_shard(shard, -1, 0, 0, NO_SIDES, stride, node, sums, -1, sums)
+
+
 @lean
-def fill_histogram(shard, start, end, stride, sums):  # type: ignore[no-untyped-def]
-    """Add the rows from `start` to `end` of the list to a histogram of weight, slope and curvature."""
-    codes, statistics, rows, packed = shard.codes, shard.statistics, shard.rows, shard.packed
-    d = codes.shape[1]
-    width = packed.shape[0] // stride
-    weighted, whole = statistics.shape[1] == 3, shard.whole
-    few = end - start < FEW * stride  # to add up and unpack a packed histogram would take longer
-    for first in range(0, d, width):
-        last = min(first + width, d)
-        if weighted:
-            add_weighted(codes, statistics, rows[start:end], whole, first, last, stride, sums)
-        elif few:
-            add_few(codes, statistics, rows[start:end], first, last, stride, sums)
-        else:
-            for begin in range(start, end, PACKED_ROWS):
-                some = rows[begin : min(begin + PACKED_ROWS, end)]
-                add_packed(codes, statistics, some, first, last, stride, packed)
-                unpack(packed, first * stride, (last - first) * stride, sums)
+def divide_on_shard(shard, node, first, column, sides, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
+    """Divide the rows of a node; add those of the children to be summed up (−1: none) to histograms.
+
+    Parameters
+    ----------
+    node, first : int
+        The node (−1: nothing is divided), and the first of its two children, which follow one another.
+    column : int
+    sides : uint8 array of shape (256,)
+        1 for every code of the column that goes left.
+    small, other : int
+        Children whose histograms are `sums` and `more`.
+    """
+    codes, statistics, rows, bounds = shard.codes, shard.statistics, shard.rows, shard.bounds
+    if node >= 0:
+        start, last, n_rows = bounds[node, 0], bounds[node, 1], codes.shape[0]
+        step = np.int64(1) if shard.by_column else np.int64(codes.shape[1])
+        begin = column * n_rows if shard.by_column else column
+        near = shard.by_column and n_rows <= NEAR
+        middle = start + divide_rows(rows[start:last], shard.buffer, shard.flat, begin, step, sides, near)
+        bounds[first, 0], bounds[first, 1] = start, middle
+        bounds[first + 1, 0], bounds[first + 1, 1] = middle, last
+        for child in range(first, first + 2):
+            some = rows[bounds[child, 0] : bounds[child, 1]]
+            measure_range(statistics, some, shard.narrow, shard.curved, shard.ranges[child])
+    for turn in range(2):
+        child, histogram = (other, more) if turn else (small, sums)
+        some = rows[bounds[child, 0] : bounds[child, 1]] if child >= 0 else rows[:0]
+        # To add up and unpack a packed histogram of few rows would take longer.
+        few, width = some.shape[0] < FEW * stride, shard.packed.shape[0] // stride
+        for begin in range(0, codes.shape[1], width):
+            end = min(begin + width, codes.shape[1])
+            if statistics.shape[1] == 3:
+                add_weighted(codes, statistics, some, shard.whole, begin, end, stride, histogram)
+            elif few:
+                add_few(codes, statistics, some, begin, end, stride, histogram)
+            else:
+                add_packed(codes, statistics, some, begin, end, stride, shard.packed, histogram)
 
 
 @part
-def add_packed(codes, statistics, rows, first, last, stride, packed):  # type: ignore[no-untyped-def]
-    """Histogram of at most `PACKED_ROWS` rows of weight 1, the number of rows above the curvature."""
-    d, end = codes.shape[1], rows.shape[0]
-    for place in range((last - first) * stride):
-        packed[place, 0] = 0
-        packed[place, 1] = 0
-    fours = end // 4 * 4
-    for p in range(0, fours, 4):  # four rows at a time: fewer instructions per sum
-        for q in range(p + AHEAD, p + AHEAD + 4):
-            later = np.int64(rows[min(q, end - 1)])
-            prefetch(codes, later * d + first)
-            prefetch(codes, later * d + last - 1)
-            prefetch(statistics, later * 2)
-        a, b, c, e = np.int64(rows[p]), np.int64(rows[p + 1]), np.int64(rows[p + 2]), np.int64(rows[p + 3])
-        slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
-        slope_b, curvature_b = np.int64(statistics[b, 0]), np.int64(statistics[b, 1]) + ONE
-        slope_c, curvature_c = np.int64(statistics[c, 0]), np.int64(statistics[c, 1]) + ONE
-        slope_e, curvature_e = np.int64(statistics[e, 0]), np.int64(statistics[e, 1]) + ONE
-        base = np.int64(0)
-        for j in range(first, last):
-            add_pair(packed, base + np.int64(codes[a, j]), slope_a, curvature_a)
-            add_pair(packed, base + np.int64(codes[b, j]), slope_b, curvature_b)
-            add_pair(packed, base + np.int64(codes[c, j]), slope_c, curvature_c)
-            add_pair(packed, base + np.int64(codes[e, j]), slope_e, curvature_e)
-            base += stride
-    for p in range(fours, end):
-        a = np.int64(rows[p])
-        slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
-        base = np.int64(0)
-        for j in range(first, last):
-            add_pair(packed, base + np.int64(codes[a, j]), slope_a, curvature_a)
-            base += stride
-
-
-@part
-def unpack(packed, begin, count, sums):  # type: ignore[no-untyped-def]
-    """Add a packed histogram to one of three sums."""
-    for b in range(count):
-        sums[begin + b, 0] += packed[b, 1] >> SHIFT
-        sums[begin + b, 1] += packed[b, 0]
-        sums[begin + b, 2] += packed[b, 1] & LOW_PART
+def add_packed(codes, statistics, rows, first, last, stride, packed, sums):  # type: ignore[no-untyped-def]
+    """Histogram of rows of weight 1, a packed one at a time: the number of rows above the curvature."""
+    d, count = codes.shape[1], (last - first) * stride
+    for start in range(0, rows.shape[0], PACKED_ROWS):
+        end = min(start + PACKED_ROWS, rows.shape[0])
+        for place in range(count):
+            packed[place, 0] = 0
+            packed[place, 1] = 0
+        for p in range(start, end - 3, 4):  # four rows at a time: fewer instructions per sum
+            for q in range(p + AHEAD, p + AHEAD + 4):
+                later = np.int64(rows[min(q, end - 1)])
+                prefetch(codes, later * d + first)
+                prefetch(codes, later * d + last - 1)
+                prefetch(statistics, later * 2)
+            a, b, c, e = (
+                np.int64(rows[p]),
+                np.int64(rows[p + 1]),
+                np.int64(rows[p + 2]),
+                np.int64(rows[p + 3]),
+            )
+            slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
+            slope_b, curvature_b = np.int64(statistics[b, 0]), np.int64(statistics[b, 1]) + ONE
+            slope_c, curvature_c = np.int64(statistics[c, 0]), np.int64(statistics[c, 1]) + ONE
+            slope_e, curvature_e = np.int64(statistics[e, 0]), np.int64(statistics[e, 1]) + ONE
+            base = np.int64(0)
+            for j in range(first, last):
+                add_pair(packed, base + np.int64(codes[a, j]), slope_a, curvature_a)
+                add_pair(packed, base + np.int64(codes[b, j]), slope_b, curvature_b)
+                add_pair(packed, base + np.int64(codes[c, j]), slope_c, curvature_c)
+                add_pair(packed, base + np.int64(codes[e, j]), slope_e, curvature_e)
+                base += stride
+        for p in range(start + (end - start) // 4 * 4, end):
+            a = np.int64(rows[p])
+            slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
+            base = np.int64(0)
+            for j in range(first, last):
+                add_pair(packed, base + np.int64(codes[a, j]), slope_a, curvature_a)
+                base += stride
+        for place in range(count):
+            sums[first * stride + place, 0] += packed[place, 1] >> SHIFT
+            sums[first * stride + place, 1] += packed[place, 0]
+            sums[first * stride + place, 2] += packed[place, 1] & LOW_PART
 
 
 @part
@@ -261,37 +289,6 @@ def add_weighted(codes, statistics, rows, whole, first, last, stride, sums):  # 
             sums[b, 1] += slope
             sums[b, 2] += curvature
             base += step
-
-
-@lean
-def divide_on_shard(shard, node, first, column, sides, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
-    """Divide the rows of a node; add those of the children to be summed up (−1: none) to histograms.
-
-    Parameters
-    ----------
-    node, first : int
-        The node, and the first of its two children, which follow one another.
-    column : int
-    sides : uint8 array of shape (256,)
-        1 for every code of the column that goes left.
-    small, other : int
-        Children whose histograms are `sums` and `more`.
-    """
-    rows, bounds, n_rows = shard.rows, shard.bounds, shard.codes.shape[0]
-    start, end = bounds[node, 0], bounds[node, 1]
-    step = np.int64(1) if shard.by_column else np.int64(shard.codes.shape[1])
-    begin = column * n_rows if shard.by_column else column
-    near = shard.by_column and n_rows <= NEAR
-    middle = start + divide_rows(rows[start:end], shard.buffer, shard.flat, begin, step, sides, near)
-    bounds[first, 0], bounds[first, 1] = start, middle
-    bounds[first + 1, 0], bounds[first + 1, 1] = middle, end
-    for child in range(first, first + 2):
-        some = rows[bounds[child, 0] : bounds[child, 1]]
-        measure_range(shard.statistics, some, shard.narrow, shard.curved, shard.ranges[child])
-    for turn in range(2):
-        child, histogram = (other, more) if turn else (small, sums)
-        if child >= 0:
-            fill_histogram(shard, bounds[child, 0], bounds[child, 1], stride, histogram)
 
 
 @part
@@ -338,18 +335,13 @@ def is_blind(node, ranges, narrow, curved):  # type: ignore[no-untyped-def]
     return ranges[node, 1] - ranges[node, 0] < narrow or ranges[node, 2] < curved
 
 
-@lean
-def sum_rows(shard, node, sums):  # type: ignore[no-untyped-def]
+def sum_rows(shard: Shard, node: int, sums: NDArray[np.int64]) -> None:
     """Add up weight, slope and curvature of the rows of a node."""
-    statistics, rows = shard.statistics, shard.rows
-    weighted = statistics.shape[1] == 3
-    for p in range(shard.bounds[node, 0], shard.bounds[node, 1]):
-        i = rows[p]
-        weight = np.int64(statistics[i, 2]) if weighted else np.int64(1)
-        times = weight if shard.whole else np.int64(1)
-        sums[0] += weight
-        sums[1] += times * np.int64(statistics[i, 0])
-        sums[2] += times * np.int64(statistics[i, 1])
+    start, end = shard.bounds[node]
+    own = shard.statistics[shard.rows[start:end]].astype(np.int64)
+    weight = own[:, 2] if own.shape[1] == 3 else np.ones(len(own), dtype=np.int64)
+    times = weight if shard.whole else 1
+    sums += [weight.sum(), (times * own[:, 0]).sum(), (times * own[:, 1]).sum()]
 
 
 __all__ = ["Shard", "divide_on_shard", "fill_histogram", "is_blind", "make_shard", "sum_rows"]

@@ -25,6 +25,7 @@ from assay.trees.growing.binned.searching import (
     make_growth,
     make_plan,
     search,
+    sum_left,
     write_sides,
 )
 from assay.trees.growing.cuts import node_value
@@ -92,9 +93,13 @@ def grow(shard, growth, plan, last, small, following):  # type: ignore[no-untype
         for child in range(first, first + n_new):
             end_leaf(child, tree, sums, units)
             if can_divide(child, tree.whole, sums, limits):
-                search(child, pool[slots[child]], tree, sums, left, units, paths, sides, plan)
-            is_leaf = tree.whole[child, COLUMN] == LEAF
+                search(child, pool[slots[child]], tree, sums, units, paths[child], plan)
+            column = tree.whole[child, COLUMN]
+            is_leaf = column == LEAF
             if not is_leaf:
+                absent = np.int64(n_codes[column])
+                write_sides(child, absent, tree, sides)
+                sum_left(child, pool[slots[child]], column * plan.stride, absent, sides, left)
                 push(heap, counts[N_OPEN], child, tree)
                 counts[N_OPEN] += 1
             if is_leaf or counts[N_FREE] < SPARE:
@@ -173,9 +178,10 @@ def claim(node, slots, pool, free, counts):  # type: ignore[no-untyped-def]
     counts[N_FREE] -= 1
     slot = free[counts[N_FREE]]
     slots[node] = slot
-    for b in range(pool.shape[1]):
+    sums = pool[slot]
+    for b in range(sums.shape[0]):
         for k in range(3):
-            pool[slot, b, k] = 0
+            sums[b, k] = 0
 
 
 @part
@@ -250,11 +256,12 @@ def subtract(node, small, whole, slots, pool):  # type: ignore[no-untyped-def]
     """Turn the histogram of a node, where it still has one, into that of its heavier child."""
     if small < 0 or slots[node] < 0:
         return
-    other, place, gone = 2 * whole[node, LEFT] + 1 - small, slots[node], slots[small]
-    for b in range(pool.shape[1]):
+    other = 2 * whole[node, LEFT] + 1 - small
+    rest, gone = pool[slots[node]], pool[slots[small]]
+    for b in range(rest.shape[0]):
         for k in range(3):
-            pool[place, b, k] -= pool[gone, b, k]
-    slots[other], slots[node] = place, -1
+            rest[b, k] -= gone[b, k]
+    slots[other], slots[node] = slots[node], -1
 
 
 def grow_on_shards(

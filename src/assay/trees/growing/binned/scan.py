@@ -44,11 +44,12 @@ def best_newton_cut(form, tally, first, n_codes, node, missing, unit, sides, wor
     places : int64 array of shape (at least n_codes + 1,)
         Both overwritten.
     """
+    column = tally[first : first + n_codes]  # places from 0 on: no sign to look at
     best, place, best_left = -np.inf, NO_CUT, False
     slope, curvature = node[1] * unit[1], node[2] * unit[2]
     for missing_left in range(2 if missing[0] > 0 else 1):
         end = n_codes if (missing_left == 0 and missing[0] > 0) else n_codes - 1
-        count = list_cuts(tally, first, end, node, missing, missing_left == 1, unit, sides, work, places)
+        count = list_cuts(column, end, node, missing, missing_left == 1, unit, sides, work, places)
         gain_of_cuts(form, slope, curvature, count, work)
         if sides.sign != 0:
             forbid_cuts(slope, curvature, count, sides, work)
@@ -66,7 +67,7 @@ def best_newton_cut(form, tally, first, n_codes, node, missing, unit, sides, wor
 
 
 @part
-def list_cuts(tally, first, end, node, missing, missing_left, unit, sides, work, places):  # type: ignore[no-untyped-def]
+def list_cuts(tally, end, node, missing, missing_left, unit, sides, work, places):  # type: ignore[no-untyped-def]
     """Sums of the left side of every cut that leaves enough on both sides; gives their number."""
     weight, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
     if missing_left:
@@ -74,10 +75,10 @@ def list_cuts(tally, first, end, node, missing, missing_left, unit, sides, work,
     count = np.int64(0)
     heaviest, steepest = node[0] - sides.lightest, node[2] - sides.flattest
     for p in range(end):
-        inside = tally[first + p, 0]
+        inside = tally[p, 0]
         weight += inside
-        slope += tally[first + p, 1]
-        curvature += tally[first + p, 2]
+        slope += tally[p, 1]
+        curvature += tally[p, 2]
         work[0, count] = slope * unit[1]
         work[1, count] = curvature * unit[2]
         places[count] = p

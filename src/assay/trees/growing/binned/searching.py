@@ -178,8 +178,8 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
 
 
 @part
-def search(node, histogram, tree, sums, left, units, paths, goes_left, plan):  # type: ignore[no-untyped-def]
-    """Write the best split of a node into the tree, and the sums of its left side."""
+def search(node, histogram, tree, sums, units, state, plan):  # type: ignore[no-untyped-def]
+    """Write the best split of a node into the tree; what is drawn depends on `state`."""
     form, limits, columns, code_counts, stride, flattest, _, memory = plan
     tried, unit = memory.columns, memory.unit
     whole, missing = memory.sums[0], memory.sums[1]
@@ -188,7 +188,10 @@ def search(node, histogram, tree, sums, left, units, paths, goes_left, plan):  #
     center = tree.real[node, CENTER]
     form = Newton(form.l2, form.classes, form.l2 * center)
     constant = form.shift * center  # centred slopes gain that much more
-    best, n_tried, state = least_gain(form, whole, unit, limits.min_gain) + constant, 0, paths[node]
+    slope, size = whole[1] * unit[1] - form.shift, whole[2] * unit[2] + form.l2
+    # Gains below the rounding of what the node has gained already are none.
+    rounding = NOISE * (slope * slope / size if size > 0.0 else 0.0)
+    best, n_tried = max(limits.min_gain, rounding) + constant, 0
     low, high = tree.real[node, LOW] - center, tree.real[node, HIGH] - center
     curved = np.int64(np.ceil(flattest / unit[2]))
     n_columns = list_columns(node, columns, tree, tried)
@@ -226,16 +229,6 @@ def search(node, histogram, tree, sums, left, units, paths, goes_left, plan):  #
                 keep_cut(node, j, cut, tally, first, n_codes, tree, memory.sums)
     if tree.whole[node, COLUMN] != LEAF:
         tree.real[node, GAIN] -= constant
-        j = tree.whole[node, COLUMN]
-        write_sides(node, np.int64(code_counts[j]), tree, goes_left)
-        sum_left(node, histogram, j * stride, np.int64(code_counts[j]), goes_left, left)
-
-
-@part
-def least_gain(form, whole, unit, min_gain):  # type: ignore[no-untyped-def]
-    """What a split must gain: more than the rounding of what the node has gained already."""
-    slope, size = whole[1] * unit[1] - form.shift, whole[2] * unit[2] + form.l2
-    return max(min_gain, NOISE * (slope * slope / size if size > 0.0 else 0.0))
 
 
 @lean
