@@ -416,3 +416,22 @@ def test_calibrated_models_are_saved_and_loaded_and_take_frames(tmp_path):
         np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
         single = copy.deepcopy(model).fit(X.astype(np.float32), y)
         assert single.predict_proba(X.astype(np.float32)).dtype == np.float32
+
+
+def test_intervals_sets_and_probabilities_are_read_from_files_and_dask_block_by_block(tmp_path):
+    dask_frame = pytest.importorskip("dask.dataframe")
+    X, y = NUMBERS["linear"].sample(300, 0)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=40)
+    numbers = HistGradientBoostingRegressor(**SMALL, random_state=0).fit(frame, y)
+    options = {"calibration": 0.3, "calibration_method": "sigmoid", "random_state": 0}
+    votes = AdaBoostClassifier(n_estimators=9, **options).fit(frame, y > 0)
+    trees = HistGradientBoostingClassifier(max_iter=5, **options).fit(frame, y > 0)
+    for source in (tmp_path / "rows.parquet", dask_frame.from_pandas(frame, npartitions=4)):
+        np.testing.assert_array_equal(numbers.predict_interval(source), numbers.predict_interval(frame))
+        for model in (votes, trees):
+            np.testing.assert_array_equal(model.predict_sets(source), model.predict_sets(frame))
+            chances = np.asarray(model.predict_proba(source))
+            np.testing.assert_array_equal(chances, model.predict_proba(frame))
+            named = model.classes_[chances.argmax(axis=1)]
+            np.testing.assert_array_equal(np.asarray(model.predict(source)), named)

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from assay.parameters import integer, real, refusal, require
 from assay.randomness import RandomState, generator
 from assay.trees import AdaBoostClassifier
-from assay.trees.stagewise.risk import MarginBound as MarginBound
-from assay.trees.stagewise.risk import stump_bound
 from assay.trees.stagewise.stumps import best_stump, sort_rows
+from assay.trees.stagewise.votes.risk import MarginBound as MarginBound
+from assay.trees.stagewise.votes.risk import stump_bound
 
 Array = NDArray[np.float64]
 

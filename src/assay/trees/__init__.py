@@ -20,12 +20,12 @@ from assay.trees.importance import Importance
 from assay.trees.shapley.values import ShapValues
 from assay.trees.stagewise.adaboost import AdaBoostClassifier
 from assay.trees.stagewise.choosing import BoostingPath
-from assay.trees.stagewise.corrective import CorrectiveWeights
 from assay.trees.stagewise.forward import StagewiseAdditive
 from assay.trees.stagewise.gradient.classifier import GradientBoostingClassifier
 from assay.trees.stagewise.gradient.proofs import GradientHistory
 from assay.trees.stagewise.gradient.regressor import GradientBoostingRegressor
 from assay.trees.stagewise.history import BoostingHistory, MarginHistory
+from assay.trees.stagewise.votes.corrective import CorrectiveWeights
 from assay.trees.tree import Tree
 
 __all__ = [

@@ -21,19 +21,9 @@ from assay.trees.calibration.aside import SHARE_ASIDE
 from assay.trees.calibration.probabilities import CALIBRATION_METHOD
 from assay.trees.growing.columns import MAX_BINS, Columns
 from assay.trees.stagewise import oracles
-from assay.trees.stagewise.coded import EXACT_ROWS, boost_coded
 from assay.trees.stagewise.committee import chances_of, places_of
-from assay.trees.stagewise.corrective import CorrectiveWeights, refit
 from assay.trees.stagewise.engine import Array, Direction, Oracle, Round, State, Trace, boost
-from assay.trees.stagewise.fitting import FitRows, fit_rows, labels_of, surveyed
 from assay.trees.stagewise.history import history_of
-from assay.trees.stagewise.making import (
-    ErrorObserver,
-    MemberFitting,
-    StumpFitting,
-    StumpMaker,
-    newton_downhill,
-)
 from assay.trees.stagewise.proofs import (
     certify_rounds,
     certify_stumps,
@@ -44,6 +34,16 @@ from assay.trees.stagewise.proofs import (
 from assay.trees.stagewise.steps import ClosedForm, unit_step
 from assay.trees.stagewise.stumps import SortedRows, sort_rows
 from assay.trees.stagewise.vote import LOSSES, BoostedVote
+from assay.trees.stagewise.votes.coded import EXACT_ROWS, boost_coded
+from assay.trees.stagewise.votes.corrective import CorrectiveWeights, refit
+from assay.trees.stagewise.votes.fitting import FitRows, fit_rows, labels_of, surveyed
+from assay.trees.stagewise.votes.making import (
+    ErrorObserver,
+    MemberFitting,
+    StumpFitting,
+    StumpMaker,
+    newton_downhill,
+)
 
 ESTIMATOR = parameters.nothing | Domain(
     "an estimator", lambda value: isinstance(value, BaseEstimator) and hasattr(value, "fit")

@@ -14,9 +14,9 @@ from assay.models.calibration import Calibrator
 from assay.models.classes import class_of
 from assay.rows import Block, code
 from assay.trees.decision.classifier import DecisionTreeClassifier
-from assay.trees.stagewise.fitting import SourceRows
 from assay.trees.stagewise.oracles import centred_logs
 from assay.trees.stagewise.stumps import Stumps, say_stumps, stumps_of
+from assay.trees.stagewise.votes.fitting import SourceRows
 
 Array = NDArray[np.float64]
 

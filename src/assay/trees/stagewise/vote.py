@@ -32,12 +32,12 @@ from assay.trees.stagewise.committee import (
     signs_of_rows,
 )
 from assay.trees.stagewise.engine import Array, State
-from assay.trees.stagewise.fitting import FitRows, fit_rows, labels_of, surveyed
 from assay.trees.stagewise.history import BoostingHistory, MarginHistory, margin_history
 from assay.trees.stagewise.oracles import centred_logs
 from assay.trees.stagewise.proofs import DELTA, THETA, BoostedRows, replay, training_error
-from assay.trees.stagewise.risk import MarginBound, bound_margins, margins_of, risk_claims, stump_bound
 from assay.trees.stagewise.summed import ExplainedSum
+from assay.trees.stagewise.votes.fitting import FitRows, fit_rows, labels_of, surveyed
+from assay.trees.stagewise.votes.risk import MarginBound, bound_margins, margins_of, risk_claims, stump_bound
 
 LOSSES: Mapping[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,6 +27,9 @@ from assay.trees.tree import EVERY_VALUE, Tree
 
 EXACT_ROWS = 20_000
 """Rows up to which the default trees may cut between any two values; beyond, between bins."""
+
+ON_THREADS = 2**16
+"""Values from which the trees of several classes are grown on several threads."""
 
 LOW_PART = np.uint64(0xFFFFFFFF)
 
@@ -53,13 +57,17 @@ class RoundFitting:
 
     def draw(self) -> Drawn:
         """What is drawn for one learner."""
-        member, n_rows = clone(self._learner), self._X.shape[0]
-        names = [name for name in member.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
-        member.set_params(**{name: int(self._draws.integers(2**31)) for name in sorted(names)})
+        member, n_rows = self._seeded(), self._X.shape[0]
         if self._subsample >= 1.0:
             return Drawn(member, None)
         count = max(1, int(self._subsample * n_rows))
         return Drawn(member, np.sort(self._draws.permutation(n_rows)[:count]))
+
+    def _seeded(self) -> Any:
+        """A copy of the learner with seeds of its own."""
+        member = clone(self._learner)
+        names = [name for name in member.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
+        return member.set_params(**{name: int(self._draws.integers(2**31)) for name in sorted(names)})
 
     def __call__(self, targets: Array, weight: Array) -> list[Fitted]:
         """A learner for each column of the targets."""
@@ -108,7 +116,7 @@ class TreeFitting(RoundFitting):
         *,
         binned: bool,
     ) -> None:
-        super().__init__(learner, np.ascontiguousarray(X), subsample, draws)
+        super().__init__(clone(learner), np.ascontiguousarray(X), subsample, draws)
         probe: Any = clone(learner)
         probe.n_features_in_, probe.levels_ = X.shape[1], {}
         probe._mark_categories()
@@ -133,14 +141,18 @@ class TreeFitting(RoundFitting):
         """A tree for each column of the targets, grown at the same time; drawn one after the other."""
         columns = np.ascontiguousarray(targets.reshape(len(targets), -1).T)
         tasks = [(self.draw(), column) for column in columns]
-        if len(tasks) == 1:
-            return [self.fit(*tasks[0], weight)]
+        if len(tasks) == 1 or self._X.size < ON_THREADS:
+            return [self.fit(*task, weight) for task in tasks]
         return list(ordered_map(lambda task: self.fit(*task, weight), tasks))
+
+    def _seeded(self) -> Any:
+        member = copy.copy(self._learner)  # nothing to clone in it, and a round is short
+        vars(member).update(self._shared, random_state=int(self._draws.integers(2**31)))
+        return member
 
     def fit(self, drawn: Drawn, target: Array, weight: Array) -> Fitted:
         """The tree."""
         member, kept = drawn
-        vars(member).update(self._shared)
         own = slice(None) if kept is None else kept
         center = center_of(target[own], weight[own])
         growth = member._growth(NUMBER_CRITERIA[member.criterion], float(weight[own].sum()))

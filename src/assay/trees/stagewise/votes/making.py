@@ -12,12 +12,12 @@ from sklearn.base import clone
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.stump import DecisionStump
 from assay.trees.growing.columns import Columns
-from assay.trees.stagewise.coded import Cut
 from assay.trees.stagewise.committee import Committee, add_votes
 from assay.trees.stagewise.engine import Array, Direction, State
 from assay.trees.stagewise.proofs import training_error
 from assay.trees.stagewise.steps import newton_step
 from assay.trees.stagewise.stumps import Choice, SortedRows, best_stump, stump_tree, tree_of, units_of
+from assay.trees.stagewise.votes.coded import Cut
 from assay.trees.tree import Tree
 
 
