@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from assay.report import Data, RawTable, TableEncoder, choose_data, compare, describe_columns
 from assay.report.page.explanations import explanations, relies_on
-from assay.report.page.model_pictures import of_the_model
+from assay.report.page.model_pictures import model_kinds, of_the_model
 from assay.report.results import about_model, to_json
 from assay.report.trials.explaining import following
 from assay.report.trials.explaining.effects import Tracing, traced_columns
@@ -566,3 +566,15 @@ def test_two_splits_explain_a_model_of_many_rows_or_numbers(rng, monkeypatch, li
     told = compare(data, methods=("LinearRegression",), repeats=1).explanation
     assert len(refits) == n_splits
     assert told.effects
+
+
+def test_every_picture_of_a_recommended_forest_can_be_drawn(rng):
+    """Trees that are grown on all rows have none left to measure the importance of columns by."""
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    data = Data.from_frame(X, np.where(X["a"] * X["b"] > 0, "same", "other"))
+    for name, shown in (("ExtraTreesClassifier", False), ("RandomForestClassifier", True)):
+        found = compare(data, methods=[name], repeats=1, folds=2)
+        drawings = list(of_the_model(found, found.candidates[0]))
+        assert ("importance" in model_kinds(found.candidates[0].model, 60)) == shown
+        for drawing in drawings:
+            drawing.on_axes(Figure().subplots())

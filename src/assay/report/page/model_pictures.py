@@ -101,8 +101,8 @@ MODEL_PICTURES = {
     "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
     "tree": "The questions from the root down: yes goes left, no goes right.",
     "importance": "What the splits on each column gain on the rows that a tree was not grown on.",
-    "risk": "Mean loss after each round, of the rows learnt from and of those set aside, which choose "
-    "(dashed).",
+    "risk": "Mean loss after each round, of the rows learnt from and of those set aside to choose by, "
+    "if there are any (dashed).",
     "path": "Coefficients as the penalty grows; the dashed line is the choice.",
     "leave_one_out": "Error of predicting each row from all others, by penalty.",
 }
@@ -259,7 +259,8 @@ def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     kept = [kind for kind in kept if kind not in unseen]
     if len(getattr(inside, "classes_", ())) > MOST_COLORS:
         kept = [kind for kind in kept if kind != "map"]
-    if n_rows > WALKED_ROWS:
+    # Trees that are grown on all rows have none left to measure importances by.
+    if n_rows > WALKED_ROWS or not getattr(inside, "bootstrap", True):
         kept = [kind for kind in kept if kind != "importance"]
     suits = getattr(inside, "_suits", None)
     if suits is not None and suits.max_rows is not None and n_rows > ALL_PAIRS_ROWS:
