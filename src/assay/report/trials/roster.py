@@ -107,7 +107,8 @@ def _understood(
 def limits_in_words(suits: Suitability) -> str:
     """The size beyond which a method takes too long, in words."""
     numbers = "numbers times classes" if suits.per_class else "numbers"
-    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, numbers))
+    side = (suits.max_side, "rows and as many features")
+    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, numbers), side)
     return " or ".join(f"{limit:,} {what}" for limit, what in sizes if limit is not None)
 
 
