@@ -30,6 +30,8 @@ class Suitability:
         noise, the one of least complexity is recommended.
     max_rows, max_features, max_numbers : int, optional
         Size beyond which a fit takes too long for a comparison; numbers are rows × features.
+    max_side : int, optional
+        As these, for the lesser of rows and features: the order of the matrices that a fit decomposes.
     per_class : bool, default=False
         Whether a fit does the same for each of more than two classes: numbers then count once for each.
     min_rows : int, optional
@@ -79,12 +81,13 @@ class Suitability:
     encoding: Literal["numbers", "codes"] = "numbers"
     form: str = ""
     per_class: bool = False
+    max_side: int | None = None
 
     def admits(self, n_rows: int, n_features: int, n_classes: int = 2) -> bool:
         """Whether a table is small enough."""
         times = n_classes if self.per_class and n_classes > 2 else 1
-        sizes = (n_rows, n_features, times * n_rows * n_features)
-        limits = (self.max_rows, self.max_features, self.max_numbers)
+        sizes = (n_rows, n_features, times * n_rows * n_features, min(n_rows, n_features))
+        limits = (self.max_rows, self.max_features, self.max_numbers, self.max_side)
         return all(most is None or size <= most for size, most in zip(sizes, limits, strict=True))
 
     def serves(self, target: Any) -> bool:

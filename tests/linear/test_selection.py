@@ -233,3 +233,19 @@ def test_pictures_show_the_curve_and_the_choice(table):
     assert_allclose(ax.lines[0].get_ydata(), path.coef[:, strongest])
     with pytest.raises(ValueError, match="must be one of 'path', 'selection'"):
         Lasso(0.1).fit(X, y).plot(X, y, kind="pie")
+
+
+@pytest.mark.parametrize("noise", [3.0, 0.0])
+@pytest.mark.parametrize("model", [Lasso(), ElasticNet(l1_ratio=0.5)], ids=lambda model: type(model).__name__)
+def test_the_rich_half_of_a_grid_is_tried_only_where_the_loss_still_falls(model, noise, rng, monkeypatch):
+    X = rng.normal(size=(80, 60))
+    y = X[:, :5].sum(axis=1) + noise * rng.normal(size=80)
+    whole = model.select(X, y, random_state=0)
+    assert len(whole.values) == 100
+    monkeypatch.setattr("assay.linear.sparse.base.LARGE_SIDE", 60)
+    quick = model.select(X, y, random_state=0)
+    assert len(quick.values) == (50 if noise else 100)
+    assert_allclose(quick.curve, whole.curve[: len(quick.curve)], rtol=1e-3)
+    assert quick.best == whole.best
+    given = model.select(X, y, alphas=whole.values, random_state=0)
+    assert len(given.values) == 100

@@ -108,6 +108,14 @@ def test_a_suitability_knows_its_sizes():
     assert not Suitability(complexity=3, max_numbers=1000).admits(100, 11)
 
 
+def test_the_lesser_of_rows_and_features_may_be_limited():
+    suits = Suitability(complexity=3, max_side=10)
+    assert suits.admits(10, 1000)
+    assert suits.admits(1000, 10)
+    assert not suits.admits(11, 11)
+    assert limits_in_words(suits) == "10 rows and as many features"
+
+
 def test_a_fit_for_each_class_counts_its_numbers_once_for_each():
     suits = Suitability(complexity=3, max_numbers=1000, per_class=True)
     assert suits.admits(100, 10, n_classes=2)

@@ -17,12 +17,12 @@ from assay.models.selection import (
     Said,
     Selection,
     checked_alphas,
+    curve_as_far_as_needed,
     folds,
     information,
     one_standard_error,
     open_table,
     squared_row_loss,
-    validation_curve,
 )
 from assay.parameters import refusal
 
@@ -193,7 +193,9 @@ class HasPenaltyPath(Model):
             error, df = probe._errors_and_df(table, grid)
             curve = information(rule, error, df, table.total_weight, noise_std)
         else:
-            curve = validation_curve(probe, table, grid, folds(owner, cv, table, random_state), criterion)
+            pairs, n_first = folds(owner, cv, table, random_state), probe._n_first(table, grid, alphas)
+            curve = curve_as_far_as_needed(probe, table, grid, pairs, criterion, n_first=n_first)
+            grid = grid[: len(curve.mean)]
         one_se = one_standard_error(curve)
         index = one_se if rule == "one_se" else int(np.argmin(curve.mean))
         best = grid[index].item()
@@ -201,10 +203,9 @@ class HasPenaltyPath(Model):
             best = probe._oracle(table, best, **theory)
             index = int(np.argmin(np.abs(np.log(grid) - np.log(best))))
         model = self._at(best).fit(X, y, sample_weight=sample_weight)
-        judged = "validation loss" if criterion is None else criterion.name
-        name, shown = rule.upper() if rule in ("aic", "bic") else judged, self._penalty_name
+        name = rule.upper() if rule in ("aic", "bic") else getattr(criterion, "name", "validation loss")
         measured = curve.mean, curve.standard_error, index, rule, best, model, curve.paired_error, curve.folds
-        return Selection(shown, grid, name, *measured, one_se)
+        return Selection(self._penalty_name, grid, name, *measured, one_se)
 
     def _check_rule(self, owner: str, rule: str, theory: dict[str, Any]) -> float | None:
         """Refuse rules and numbers that the model does not know; the deviation of the noise, if known."""
@@ -241,6 +242,10 @@ class HasPenaltyPath(Model):
         if alphas is None:
             return GRID
         return np.unique(checked_alphas(alphas, f"{type(self).__name__}.select"))[::-1].copy()
+
+    def _n_first(self, table: FoldTable, grid: NDArray, alphas: Any) -> int:
+        """Values of the grid that are tried first; the others only if the loss still falls there."""
+        return grid.size
 
     def _along(self, table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
         """Predictions of all models of a path on a fold with a share of the whole weight."""

@@ -336,6 +336,27 @@ def one_standard_error(curve: ValidationCurve) -> int:
     return index
 
 
+def curve_as_far_as_needed(
+    model: Any,
+    table: FoldTable,
+    values: NDArray,
+    pairs: list[tuple[NDArray, NDArray]],
+    criterion: Criterion | None,
+    *,
+    n_first: int,
+) -> ValidationCurve:
+    """The curve of the first values where it has risen for good at their end, else that of all.
+
+    Risen for good: by two paired errors above its least, which lies five values back at least.
+    """
+    curve = validation_curve(model, table, values[:n_first], pairs, criterion)
+    best, last = int(np.argmin(curve.mean)), n_first - 1
+    rises = last - best >= 5 and curve.mean[last] - curve.mean[best] > 2 * curve.paired_error[last]
+    if n_first < values.size and not rises:
+        return validation_curve(model, table, values, pairs, criterion)
+    return curve
+
+
 def checked_alphas(alphas: Any, owner: str) -> Array:
     """Given penalties as a decreasing array."""
     try:

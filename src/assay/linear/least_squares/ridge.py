@@ -204,7 +204,7 @@ class Ridge(HasPenaltyPath, LinearModel):
     Rudi & Şimşekli §1.5.2; Wei §6.2.1; Peyré, ridge; Douc & Le Corff §6.3.1.
     """
 
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, select={})
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_side=2000, select={})
     _rules = ("min", "one_se", "oracle", "aic", "bic")
     _theory = ("noise_std", "coef_norm")
     _domains: ClassVar[Mapping[str, Domain]] = {

@@ -143,6 +143,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
 
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=3,
+        max_side=2000,
         select={"alphas": np.logspace(-5.0, 0.0, 6)},
         settings={"family": "poisson"},
         target="counts",
@@ -150,6 +151,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         summary="Poisson regression: the logarithm of the mean count is linear in the columns.",
         otherwise=Suitability(
             complexity=3,
+            max_side=2000,
             select={"alphas": np.logspace(-5.0, 0.0, 6)},
             settings={"family": "gamma", "link": "log"},
             target="positive",

@@ -109,7 +109,11 @@ class LinearSVC(SupportVectors, OneAgainstRest):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=3, max_rows=200_000, max_features=2000, select={"alphas": np.logspace(-5.0, 0.0, 6)}
+        complexity=3,
+        max_features=2000,
+        max_numbers=10_000_000,
+        per_class=True,
+        select={"alphas": np.logspace(-5.0, 0.0, 6)},
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,

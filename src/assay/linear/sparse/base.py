@@ -36,6 +36,9 @@ from assay.solvers import SparseProblem, SparseSolutions, moments
 LARGEST_GRAM = 8192
 """Columns of a table outside memory beyond which it is refused."""
 
+LARGE_SIDE = 500
+"""Rows and columns from which on the rich half of a grid is only tried where the loss still falls."""
+
 SCALED_ROUNDS = 50
 """Most rounds towards the noise of the scaled lasso."""
 
@@ -251,6 +254,10 @@ class SparseModel(HasPenaltyPath, RowRegressor):
 
     def _table_problem(self, table: FoldTable) -> SparseProblem:
         return self._problem(MemoryRows(table.X, table.y.reshape(-1), table.weight))
+
+    def _n_first(self, table: FoldTable, grid: NDArray, alphas: Any) -> int:
+        """Half of the own grid for a large table: models of nearly as many columns as rows cost most."""
+        return grid.size // 2 if alphas is None and min(table.X.shape) >= LARGE_SIDE else grid.size
 
     def _values(self, table: FoldTable, alphas: Any) -> NDArray:
         if alphas is not None:

@@ -127,6 +127,7 @@ class SGDClassifier(SgdModel, OneAgainstRest):
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=3,
         min_rows=10_000,
+        max_features=500,
         summary="Linear classification by stochastic gradient steps, for tables of many rows.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {**SGD_DOMAINS, "loss": parameters.one_of(*LOSSES)}

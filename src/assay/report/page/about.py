@@ -107,6 +107,7 @@ def _limits(suits: Suitability | None) -> str:
             (suits.max_rows, "rows"),
             (suits.max_features, "columns of numbers"),
             (suits.max_numbers, f"numbers in all{', times the classes' * suits.per_class}"),
+            (suits.max_side, "rows or columns, whichever are fewer"),
         )
         if limit is not None
     ]

@@ -56,18 +56,7 @@ def roster(
     n_classes : int, default=2
         Classes of the target.
     """
-    # Names are compared in small letters throughout; those that the user gave are tried whatever the size.
-    known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
-    # A method may be named with the form that it takes for a target, as the leaderboard names it.
-    forms = {
-        named(entry.name, suits).lower(): key for key, entry in known.items() for suits in _forms(entry.suits)
-    }
-    methods, exclude = ([forms.get(name.lower(), name) for name in names] for names in (methods, exclude))
-    for name in (*methods, *exclude):
-        if name.lower() not in known:
-            names = sorted(entry.name for entry in known.values())
-            way = suggestion(name, names) or f" There are {', '.join(names)}."
-            raise ReportError(f"There is no method {name!r} for {task}.{way}")
+    known, methods, exclude = _understood(task, methods, exclude)
     wanted = {name.lower() for name in methods} or set(known)
     unwanted = {name.lower() for name in exclude}
     widths = {"numbers": n_features, "codes": n_features if n_plain is None else n_plain}
@@ -97,10 +86,29 @@ def roster(
     return chosen, left_out
 
 
+def _understood(
+    task: str, methods: Sequence[str], exclude: Sequence[str]
+) -> tuple[dict[str, Entry], list[str], list[str]]:
+    """The estimators for a task by their names in small letters, and the names that the user gave."""
+    known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
+    # A method may be named with the form that it takes for a target, as the leaderboard names it.
+    forms = {
+        named(entry.name, suits).lower(): key for key, entry in known.items() for suits in _forms(entry.suits)
+    }
+    given = [[forms.get(name.lower(), name) for name in names] for names in (methods, exclude)]
+    for name in (*given[0], *given[1]):
+        if name.lower() not in known:
+            names = sorted(entry.name for entry in known.values())
+            way = suggestion(name, names) or f" There are {', '.join(names)}."
+            raise ReportError(f"There is no method {name!r} for {task}.{way}")
+    return known, given[0], given[1]
+
+
 def limits_in_words(suits: Suitability) -> str:
     """The size beyond which a method takes too long, in words."""
     numbers = "numbers times classes" if suits.per_class else "numbers"
-    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, numbers))
+    side = (suits.max_side, "rows and as many features")
+    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, numbers), side)
     return " or ".join(f"{limit:,} {what}" for limit, what in sizes if limit is not None)
 
 

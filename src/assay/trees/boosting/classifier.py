@@ -154,6 +154,9 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
 
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=6,
+        max_features=1000,
+        max_numbers=10_000_000,
+        per_class=True,
         encoding="codes",
         settings={"early_stopping": True, "max_iter": 500},
         summary="Small trees added one after the other, each to what the sum still gets wrong; rows set "
