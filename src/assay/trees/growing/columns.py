@@ -297,13 +297,11 @@ def distinct_values(column: NDArray, weight: NDArray | None) -> tuple[NDArray, N
 def spread_weights(values: NDArray, weights: NDArray) -> NDArray[np.float64]:
     """Weights by which bins are narrow where values are many, and also not too wide where they are few.
 
-    Bins of equal weight are wide in the tails. Rounding to the middle of bins has the least squared error
-    where their number per unit of length is as the cube root of the density: with gaps g between neighbours,
-    of density 1/g, each value weighs g^⅔ then, g the gap before it. Half of the weight is given out this way;
-    no gap counts for more than a bin and a bit, so that a far value gets one and the others keep theirs.
+    Rounding to the middle of bins has the least squared error where as many lie in a unit of length as the
+    cube root of the density: a value weighs g^⅔ then, g the gap before it. Half of the weight is given so; no
+    gap counts for more than a bin and a bit: a far value gets one, and the others keep theirs.
     """
-    halves = 0.5 * values  # the widest gap is a number, too
-    gaps = np.diff(halves, prepend=halves[:1]) ** (2 / 3)
+    gaps = np.diff(0.5 * values, prepend=0.5 * values[:1]) ** (2 / 3)  # the widest is a number, too
     while len(gaps) > MAX_BINS and gaps.max() > 1.01 * (most := WIDEST * gaps.sum() / MAX_BINS):
         gaps = np.minimum(gaps, most)
     return np.asarray(weights / weights.sum() + gaps / (gaps.sum() or 1.0))
@@ -401,6 +399,3 @@ def encode_levels(values, levels, shared, absent, codes):  # type: ignore[no-unt
             size -= half
         known = levels.shape[0] > 0 and levels[base] == value
         codes[i] = shared[base] if known else absent
-
-
-__all__ = ["MAX_BINS", "Columns", "bin_columns", "midpoints", "sampled_rows", "sort_columns"]
