@@ -19,6 +19,7 @@ from assay.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from assay.trees.growing.columns import bin_columns
 
 CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
@@ -331,3 +332,23 @@ def test_a_column_without_any_value_changes_nothing(place):
     assert model.feature_importances_[place] == 0
     assert model.certify(empty, y).holds
     assert model.score(empty, y) > 0.8
+
+
+def test_bins_of_forests_are_not_wide_in_the_tails_and_a_far_value_takes_none_from_others():
+    values = np.random.default_rng(0).standard_normal(20_000)
+    X = np.column_stack([values, np.append(values[1:], 1e300), np.arange(20_000) % 200])
+    none = np.zeros(3, dtype=bool)
+    alike, spread = (bin_columns(X, None, none, spread=wide) for wide in (False, True))
+    assert spread.n_codes.tolist() == [255, 255, 200]
+    widths = [(c.high - c.low)[:255] for c in (alike, spread)]
+    assert widths[1].max() < 0.5 * widths[0].max()  # the outermost
+    counts = np.bincount(spread.encode(X, by_column=False)[:, 0], minlength=255)
+    assert counts.max() < 4 * len(X) / 255  # and none holds many rows
+    # Rounding to the middle of the bins is less far off.
+    errors = []
+    for c in (alike, spread):
+        codes = c.encode(X, by_column=False)[:, 0]
+        errors.append(np.mean((values - (0.5 * (c.low + c.high))[codes]) ** 2))
+    assert errors[1] < 0.3 * errors[0]
+    assert spread.low[509] == spread.high[509] == 1e300
+    assert np.abs(spread.cuts[:253] - spread.cuts[255:508]).mean() < 0.05

@@ -56,7 +56,7 @@ def read_table(data: Rows, categorical: NDArray[np.bool_]) -> Table:
     some = n_rows > EDGE_ROWS
     chosen = np.unique(np.linspace(0, n_rows - 1, EDGE_ROWS).astype(np.int64)) if some else np.arange(n_rows)
     sample, sample_weight = sampled(data, chosen)
-    columns = bin_columns(sample, sample_weight, categorical)
+    columns = bin_columns(sample, sample_weight, categorical, spread=True)
     parts = data.reduce(block_codes, columns, combine=appended)
     codes, targets, weights = zip(*parts, strict=True)
     codes_of_all = np.concatenate(codes, axis=1)
