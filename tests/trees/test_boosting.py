@@ -17,7 +17,7 @@ from assay.trees.boosting import table as tables
 from assay.trees.boosting.table import best_constant
 from assay.trees.growing.binned.histograms import divide_on_shard, fill_histogram, make_shard
 from assay.trees.growing.binned.scan import Sides, best_newton_cut
-from assay.trees.growing.columns import bin_columns
+from assay.trees.growing.bins import bin_columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.cuts import Rule, best_cut
 

@@ -153,7 +153,7 @@ def test_the_outlier_needs_finer_units_on_the_cluster(table, monkeypatch):
 
 
 def test_bins_of_a_sample_are_the_same_everywhere(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.trees.growing.columns.SAMPLE_ROWS", 150)
+    monkeypatch.setattr("assay.trees.growing.bins.SAMPLE_ROWS", 150)
     used = table[[*NAMES, "number", "weight"]]
     pq.write_table(pa.Table.from_pandas(used), tmp_path / "rows.parquet", row_group_size=70)
     model = HistGradientBoostingRegressor(max_iter=2, max_bins=40)

@@ -19,7 +19,7 @@ from assay.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from assay.trees.growing.columns import bin_columns
+from assay.trees.growing.bins import bin_columns
 
 CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)

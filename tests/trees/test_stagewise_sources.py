@@ -96,7 +96,7 @@ def test_memory_files_and_dask_give_the_same_rounds(table, case, exact_rows, tmp
 def test_rows_on_disk_that_do_not_fit_are_proved_in_pieces(table, tmp_path, monkeypatch):
     """More rows than bins are made from: nothing but targets and codes is kept of a file."""
     monkeypatch.setattr(adaboost, "EXACT_ROWS", 100)
-    monkeypatch.setattr("assay.trees.growing.columns.SAMPLE_ROWS", 100)
+    monkeypatch.setattr("assay.trees.growing.bins.SAMPLE_ROWS", 100)
     monkeypatch.setattr("assay.trees.stagewise.committee.MEMBERS_AT_ONCE", 4)
     frame = table[[*NAMES, "label"]]
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=90)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from assay import rows
 from assay.rows import Block, MappedRows, MemoryRows, Rows, coded_rows
 from assay.trees.boosting.table import LocalTable
-from assay.trees.growing.columns import Columns, bin_columns, sampled_rows
+from assay.trees.growing.bins import bin_columns, sampled_rows
+from assay.trees.growing.columns import Columns
 
 LEAST_ROWS, BINS_OF_A_LEAF = 3, 6
 """Rows of a bin at least, unless a leaf of the least size would then have fewer than so many bins."""

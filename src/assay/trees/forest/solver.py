@@ -15,8 +15,9 @@ from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import Bag
 from assay.trees.forest.trees import leaves_of_codes, snap_thresholds, spread_thresholds
 from assay.trees.forest.workers import grow_on_workers
+from assay.trees.growing.bins import bin_columns
 from assay.trees.growing.build import column_rules, count_rows, grow_tree
-from assay.trees.growing.columns import Columns, bin_columns
+from assay.trees.growing.columns import Columns
 from assay.trees.growing.table import BinnedTable
 from assay.trees.outputs import share_weights
 from assay.trees.tree import Tree

@@ -16,8 +16,9 @@ from assay.rows import ordered_map
 from assay.trees.decision.pruning import pruned
 from assay.trees.decision.regressor import DecisionTreeRegressor
 from assay.trees.decision.solver import NUMBER_CRITERIA
+from assay.trees.growing.bins import bin_columns, sampled_rows
 from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
-from assay.trees.growing.columns import bin_columns, sampled_rows, sort_columns
+from assay.trees.growing.columns import sort_columns
 from assay.trees.growing.statistics import center_of, moment_rows
 from assay.trees.growing.table import BinnedTable, SortedTable, sorted_table
 from assay.trees.stagewise.additive import answers_of

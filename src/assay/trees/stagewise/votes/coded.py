@@ -19,7 +19,8 @@ from assay.losses import Exponential
 from assay.rows import ordered_map
 from assay.trees.boosting.distributed.steps import Step
 from assay.trees.boosting.parts import Part
-from assay.trees.growing.columns import SAMPLE_ROWS, Columns
+from assay.trees.growing.bins import SAMPLE_ROWS
+from assay.trees.growing.columns import Columns
 from assay.trees.stagewise.engine import Array, Direction, LineSearch, Round, State, Trace
 from assay.trees.stagewise.oracles import Votes
 from assay.trees.stagewise.stumps import TOTAL_BITS, UNIT_BITS, Stump
