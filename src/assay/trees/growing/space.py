@@ -52,16 +52,6 @@ class ColumnRules(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class Split(NamedTuple):
-    """One split of a node, as the table is divided by it."""
-
-    column: int
-    cut: int
-    missing_left: bool
-    is_category: bool
-    bits: NDArray[np.uint32]
-
-
 class Space(NamedTuple):
     """Memory that growing overwrites.
 
