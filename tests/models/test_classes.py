@@ -134,6 +134,7 @@ TIED = [
 
 OF_TWO_CLASSES = {
     "AdaBoostClassifier": {"logistic", "discrete"},
+    "GradientBoostingClassifier": {"exponential", "correlation"},
     "HistGradientBoostingClassifier": {"exponential"},
 }
 """Options that are for two classes only."""

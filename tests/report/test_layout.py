@@ -37,7 +37,7 @@ def large():
     weights = np.array([3, -2, 2, -3, 2, -2, 2, -2, 2, -2]) / 3
     target = 400_000 + 20_000 * (numbers[:, :10] @ weights + rng.normal(size=150))
     data = Data.from_frame(frame, target, name="communities.csv", target="house_price_in_euros")
-    forests = ["HistGradientBoostingRegressor", "RandomForestRegressor"]
+    forests = ["ExtraTreesRegressor", "HistGradientBoostingRegressor", "RandomForestRegressor"]
     found = compare(data, folds=3, repeats=1, exclude=[*forests, "SparseRegressor", "ElasticNet"])
     assert sum(not item.is_baseline for item in found.candidates) == 10
     *others, worst = sorted(
