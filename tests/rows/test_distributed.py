@@ -136,7 +136,7 @@ def test_a_fit_survives_the_death_of_a_worker(cluster, problem, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:KMeans did not converge")
-@pytest.mark.parametrize("max_iter", [300, 3])
+@pytest.mark.parametrize("max_iter", [300, pytest.param(3, marks=pytest.mark.slow)])
 def test_certificates_of_kmeans_are_those_of_a_fit_without_the_death_of_a_worker(
     cluster, problem, tmp_path, max_iter
 ):

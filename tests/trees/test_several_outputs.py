@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import is_regressor
 from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
@@ -33,7 +34,7 @@ def table():
     return X, numbers, labels.astype(int), random.integers(1, 4, 300).astype(float)
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", ["squared_error", pytest.param("poisson", marks=pytest.mark.slow)])
 def test_a_tree_of_several_numbers_is_that_of_scikit_learn(table, criterion):
     X, numbers, _, w = table
     options = {"criterion": criterion, "min_weight_fraction_leaf": 0.05}
@@ -51,7 +52,11 @@ def test_a_tree_of_several_numbers_is_that_of_scikit_learn(table, criterion):
 
 @pytest.mark.parametrize(
     ("criterion", "class_weight"),
-    [("gini", None), ("entropy", "balanced"), ("gini", [{0: 2.0, 1: 1.0}, {0: 1.0, 1: 3.0, 2: 1.0}])],
+    [
+        ("gini", "balanced"),
+        pytest.param("entropy", "balanced", marks=pytest.mark.slow),
+        ("gini", [{0: 2.0, 1: 1.0}, {0: 1.0, 1: 3.0, 2: 1.0}]),
+    ],
 )
 def test_a_tree_of_several_classes_is_that_of_scikit_learn(table, criterion, class_weight):
     X, _, labels, _ = table
@@ -106,18 +111,29 @@ def test_forests_of_several_classes_vote_in_each_output(class_weight, table):
     assert model.certify(X, names, w).holds
 
 
-def test_levels_gaps_and_names_of_columns_work_with_several_outputs(table):
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeRegressor(min_samples_leaf=9),
+        pytest.param(DecisionTreeClassifier(max_depth=4), marks=pytest.mark.slow),
+        pytest.param(RandomForestRegressor(3, random_state=0), marks=pytest.mark.slow),
+        RandomForestClassifier(3, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_levels_gaps_and_names_of_columns_work_with_several_outputs(model, table):
     X, numbers, labels, _ = table
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["e"] = pd.Categorical(np.array(list("uvwxyz"))[np.arange(300) % 6])
     frame.loc[::7, "b"] = np.nan
     frame["first"], frame["second"] = numbers[:, 0] + 3 * (np.arange(300) % 6 == 2), numbers[:, 1]
     targets = ["first", "second"]
-    for model in (DecisionTreeRegressor(min_samples_leaf=9), RandomForestRegressor(3, random_state=0)):
+    columns = frame[list("abcde")]
+    if is_regressor(model):
         assert model.fit(frame, targets).certify(frame, targets).holds
-        assert model.predict(frame[list("abcde")]).shape == (300, 2)
-    for model in (DecisionTreeClassifier(max_depth=4), RandomForestClassifier(3, random_state=0)):
-        assert model.fit(frame[list("abcde")], labels).certify(frame[list("abcde")], labels).holds
+        assert model.predict(columns).shape == (300, 2)
+    else:
+        assert model.fit(columns, labels).certify(columns, labels).holds
 
 
 def test_damage_to_one_output_is_seen(table):
