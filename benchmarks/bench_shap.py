@@ -17,18 +17,13 @@ LIBRARIES = ("assay", "lightgbm", "xgboost", "shap")
 
 def explainer(library: str, X: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], tuple[Any, np.ndarray]]:
     """A function from rows to the sums of their values with the base value, and to their scores."""
-    if library == "shap":
-        tree = peer("shap", "TreeExplainer")
-        model = classifier("lightgbm").fit(X, y)
-        told = tree(model)
-        scores = peer("lightgbm", "Booster").predict
-
-        def explain(new: np.ndarray) -> tuple[Any, np.ndarray]:
-            return told.shap_values(new).sum(axis=1) + told.expected_value, scores(
-                model.booster_, new, raw_score=True
-            )
-
-        return explain
+    if library == "shap":  # on a model whose values it computes itself
+        model = classifier("scikit-learn").fit(X, y)
+        told = peer("shap", "TreeExplainer")(model)
+        return lambda new: (
+            told.shap_values(new).sum(axis=1) + np.ravel(told.expected_value)[0],
+            model.decision_function(new),
+        )
     model = classifier(library).fit(X, y)
     if library == "lightgbm":
         return lambda new: (
