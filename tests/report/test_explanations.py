@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -566,6 +567,16 @@ def test_two_splits_explain_a_model_of_many_rows_or_numbers(rng, monkeypatch, li
     told = compare(data, methods=("LinearRegression",), repeats=1).explanation
     assert len(refits) == n_splits
     assert told.effects
+
+
+def test_one_repetition_explains_an_ensemble_and_all_a_single_model():
+    encodings = SimpleNamespace(target=np.zeros(60), parts=range(6))
+    asked = SimpleNamespace(settings=SimpleNamespace(encodings=encodings, folds=3))
+    for kind, n_splits in ((following.EnsembleRecipe, 3), (Recipe, 6)):
+        trial = SimpleNamespace(
+            encodings=[SimpleNamespace(train=np.zeros((40, 2)))], recipe=kind.__new__(kind)
+        )
+        assert following.Afterwards._n_splits(asked, trial) == n_splits
 
 
 def test_every_picture_of_a_recommended_forest_can_be_drawn(rng):

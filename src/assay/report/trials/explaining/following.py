@@ -202,10 +202,16 @@ class Afterwards:
         return Explanation(importances, effects, learning, threshold, cautions, told)
 
     def _n_splits(self, contender: ValidatedMethod) -> int:
-        """Splits that explain a model: all of them, or two of a large table."""
+        """Splits that explain a model: all, those of one repetition for an ensemble, two of a large table.
+
+        An ensemble is fitted anew on each of them, with all of its members.
+        """
         train = contender.encodings[0].train
-        large = self.settings.encodings.target.size > LARGE_TABLE or train.size > LARGE_NUMBERS
-        return min(2, self.settings.folds) if large else len(self.settings.encodings.parts)
+        if self.settings.encodings.target.size > LARGE_TABLE or train.size > LARGE_NUMBERS:
+            return min(2, self.settings.folds)
+        if isinstance(contender.recipe, EnsembleRecipe):
+            return self.settings.folds
+        return len(self.settings.encodings.parts)
 
     def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
         """Models with the parameters that were chosen, each with the rows that it has not seen."""
