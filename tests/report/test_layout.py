@@ -153,16 +153,18 @@ def test_on_a_wide_screen_no_table_is_cut(tab):
 
 def test_what_scrolls_on_a_phone_says_so_until_its_end(tab):
     seen(tab, PHONE)
-    frames = tab.evaluate(
-        """() => [...document.querySelectorAll('.frame:has(table)')].map((frame) => {
-          const place = frame.querySelector('.scroll');
-          return [place.scrollWidth > place.clientWidth + 1, frame.classList.contains('more'),
-            frame.querySelector('.hint').getBoundingClientRect().height > 8];
-        })"""
+    # The page hears of its new width a moment later.
+    told = tab.wait_for_function(
+        """() => {
+          const frames = [...document.querySelectorAll('.frame:has(table)')].map((frame) => {
+            const place = frame.querySelector('.scroll');
+            return [place.scrollWidth > place.clientWidth + 1, frame.classList.contains('more'),
+              frame.querySelector('.hint').getBoundingClientRect().height > 8];
+          });
+          return frames.every(([wider, fades, hinted]) => wider === fades && wider === hinted) && frames;
+        }"""
     )
-    assert any(wider for wider, *_ in frames)
-    for wider, fades, hinted in frames:
-        assert fades == hinted == wider
+    assert any(wider for wider, *_ in told.json_value())
     board = tab.locator("#leaderboard .scroll").first
     board.evaluate("place => { place.scrollLeft = place.scrollWidth; }")
     tab.wait_for_function("!document.querySelector('#leaderboard .frame').classList.contains('more')")
