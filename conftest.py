@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-import inspect
+import json
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import Any
 import matplotlib
 import pytest
 
+from schedule import GroupScheduling, ordered_groups, room_of
+
 matplotlib.use("Agg")
 
-ESTIMATORS = ("estimator", "model", "kind")
-"""Parameters of tests that may be an estimator or its class."""
+GROUPS = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,33 +33,42 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests by room: each compiled loop is compiled in one process."""
+    """Bring the tests into the order in which their groups are run, without those of other rooms."""
     wanted = config.getoption("room")
     kept, left = [], []
     for item in items:
-        room, of_one_estimator = _room(item)
-        if config.pluginmanager.hasplugin("xdist"):
-            item.add_marker(pytest.mark.xdist_group(room))
+        room, of_one_estimator = room_of(item)
         (left if wanted and of_one_estimator and room != wanted else kept).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = kept
+    groups = ordered_groups(kept, config.rootpath)
+    items[:] = [item for group in groups.values() for item in group]
+    told = getattr(config, "workerinput", {})
+    if told.get("workerid") == "gw0" and "groups" in told:
+        named = {item.nodeid: name for name, group in groups.items() for item in group}
+        Path(told["groups"]).write_text(json.dumps(named), encoding="utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each process of a run where the groups are written."""
+    if node.config.getoption("dist") == "loadgroup":
+        name = f"assay-groups-{node.workerinput['testrunuid']}.json"
+        path = node.config.stash.setdefault(GROUPS, Path(tempfile.gettempdir()) / name)
+        node.workerinput["groups"] = str(path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out whole groups where that is asked for."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    return GroupScheduling(config, log, config.stash[GROUPS])
 
 
 def pytest_collection_finish() -> None:
     """Leave what was collected out of every search for cycles to come: it stays to the end."""
     gc.freeze()
-
-
-def _room(item: pytest.Item) -> tuple[str, bool]:
-    """The room a test belongs to, and whether that is because of its parameter."""
-    for name, value in getattr(getattr(item, "callspec", None), "params", {}).items():
-        kind = value if inspect.isclass(value) else type(value)
-        if name in ESTIMATORS and kind.__module__.startswith("assay.") and hasattr(kind, "fit"):
-            return kind.__module__.split(".")[1], True
-    folders = Path(item.path).relative_to(item.config.rootpath).parts
-    place = folders[2:] if folders[:2] == ("src", "assay") else folders[1:]
-    return (place[0] if len(place) > 1 else "house"), False
 
 
 @pytest.fixture(autouse=True)
