@@ -118,8 +118,8 @@ def test_fixed_point_is_harmless_unless_the_scale_is_wrong(rows, loss, monkeypat
     X, y = rows[0], np.exp(0.3 * rows[1])
     good = fitted((X, y), {}, loss=loss)
     assert 0 < claim(good, (X, y), "Fixed point").value <= 1
-    right = boost.unit_of
-    monkeypatch.setattr(boost, "unit_of", lambda values: 2.0**9 * right(values))
+    right = boost.unit_of_largest
+    monkeypatch.setattr(boost, "unit_of_largest", lambda largest: 2.0**9 * right(largest))
     coarse = fitted((X, y), {}, loss=loss)
     assert not claim(coarse, (X, y), "Fixed point").holds
 

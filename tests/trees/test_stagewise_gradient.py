@@ -27,7 +27,7 @@ from assay.trees import (
     StagewiseAdditive,
 )
 from assay.trees.stagewise.engine import Direction, State
-from assay.trees.stagewise.steps import bounded_step, median_step, newton_step, squared_step
+from assay.trees.stagewise.steps import bounded_step, falling_step, median_step, newton_step, squared_step
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,11 @@ def test_the_squared_risk_is_the_product_of_the_edges_and_other_losses_have_no_r
     assert_allclose(
         model.rate_bound()[0] * np.cumprod(1 - np.array(edges)), model.rate_bound()[1:], rtol=1e-7
     )
+    # Theorem 18 at the least edge, whose printed 2I is twice the smoothness L: μ = L = 1 for each row here.
+    squared, rounds = Squared(), np.arange(9)
+    rate = min(edges) * squared.strong_convexity / (2 * squared.smoothness)
+    assert_allclose(rate, min(edges) / 2)
+    assert np.all(model.history_.risk <= (1 - rate) ** rounds * model.history_.risk[0] * (1 + 1e-12))
     for loss in ("log_loss", "exponential"):
         classifier = GradientBoostingClassifier(loss=loss, n_estimators=2).fit(*moons)
         with pytest.raises(ValueError, match="strongly convex and smooth"):
@@ -248,6 +253,15 @@ def test_rounds_are_chosen_by_folds_or_a_split(patients):
     X, y = make_moons(150, noise=0.3, random_state=0)
     vote = AdaBoostClassifier(n_estimators=30).select(X, y, cv=3)
     assert vote.model.n_estimators == vote.best
+
+
+def test_a_fall_of_the_held_out_risk_counts_from_tol_on(patients):
+    """Nothing but the first round falls by more than a million: four more rounds without progress end it."""
+    X, y = patients
+    options = {"n_estimators": 40, "n_iter_no_change": 4, "random_state": 0}
+    assert len(GradientBoostingRegressor(tol=1e6, **options).fit(X, y).steps_) == 5
+    strict, loose = (GradientBoostingRegressor(tol=tol, **options).fit(X, y) for tol in (20.0, 0.0))
+    assert 5 < len(strict.steps_) < len(loose.steps_)
 
 
 def test_rows_held_out_stop_the_rounds(patients):
@@ -455,3 +469,11 @@ def test_forward_stagewise_of_the_exponential_loss_on_stumps_is_adaboost(moons):
     assert_allclose(np.abs(sums.steps_), vote.history_.step, rtol=1e-7)
     assert_allclose(sums.predict(X), vote.decision_function(X), rtol=1e-6)
     assert_allclose(sums.thresholds_, [learner.threshold_ for learner in vote.estimators_])
+
+
+def test_a_step_that_would_raise_the_risk_is_halved_until_it_does_not():
+    """From f = 0 to y = 1 along g: the risk ½(1 − w g)² is at most ½ for w g ≤ 2."""
+    state = State(Squared(), np.ones(3), np.ones(3), np.zeros(3))
+    for size, step in ((1.0, 1.0), (2.0, 1.0), (2.1, 0.5), (7.0, 0.25), (-1.0, 0.0)):
+        found = falling_step(state, Direction(None, np.full(3, size)))
+        assert found == pytest.approx(step, abs=1e-15)

@@ -39,6 +39,7 @@ CASES = {
     "two classes": ("label", None, {}),
     "whole weights, aside": ("label", "whole", {"calibration": 0.3, "calibration_method": "sigmoid"}),
     "other weights": ("label", "weight", {"learning_rate": 0.5}),
+    "folds": ("label", "whole", {"calibration": 2}),
     "three classes": ("third", "whole", {}),
     "three classes, Gini": ("third", None, {"estimator": OurTree(max_depth=1)}),
     "naive": ("label", "weight", {"algorithm": "naive"}),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from assay.trees import (
+    AdaBoostClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -18,6 +19,8 @@ from assay.trees import (
 )
 from assay.trees.boosting.distributed import table as on_cluster
 from assay.trees.forest import workers
+from assay.trees.stagewise import adaboost
+from assay.trees.stagewise.votes import coded
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -176,3 +179,37 @@ def test_a_worker_that_dies_with_a_forest_changes_no_bit(cluster, problem, tmp_p
     forest.fit(*chunks(X, y, weight))
     assert os.path.exists(flag)
     assert forest.trees_ == trees
+
+
+@pytest.mark.parametrize("step", ["Weigh", "Move"])
+def test_a_worker_that_dies_in_a_round_of_adaboost_changes_no_bit(
+    cluster, problem, lost, tmp_path, monkeypatch, step
+):
+    """Killed while rows are weighed, or while their scores are moved: D_t is made again from the stumps."""
+    X, y, weight = problem
+    monkeypatch.setattr(adaboost, "EXACT_ROWS", 100)
+    model = AdaBoostClassifier(n_estimators=5)
+    kept = model.fit(X, y, weight)
+    history, concentration = kept.history_, kept.weight_concentration_
+    flag, original, rounds = str(tmp_path / "worker"), getattr(coded, step), []
+
+    class Deadly(original):
+        def take(self, part, number):
+            if not os.path.exists(flag):
+                with open(flag, "x") as file:
+                    file.write(str(os.getpid()))
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().take(part, number)
+
+    def made(*given):
+        rounds.append(given)
+        return (Deadly if len(rounds) == 4 else original)(*given)
+
+    monkeypatch.setattr(coded, step, made)
+    model.fit(*chunks(X, y, weight))
+    with open(flag) as file:
+        assert int(file.read()) not in {os.getpid(), *cluster.run(os.getpid).values()}
+    assert lost
+    assert model.history_ == history
+    assert model.weight_concentration_ == concentration
+    assert model.certify(X, y, weight).holds

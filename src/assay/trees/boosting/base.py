@@ -21,6 +21,7 @@ from assay.trees.boosting.boost import (
     Settings,
     Units,
     assembled,
+    best_constants,
     boost,
     joined,
     least_curvature,
@@ -45,9 +46,6 @@ from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 
 MANY_ROWS = 10_000
 """Rows above which early_stopping="auto" holds some out, as in scikit-learn."""
-
-FAR = 36.0
-"""Score that stands for an infinite one: its probability is that of a float next to 0 or 1."""
 
 OTHERS = "these are others. Fit with warm_start=False to begin anew."
 
@@ -228,13 +226,8 @@ class Boosting(TreeModel, IterativeModel):
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
     def _baseline(self, losses: list[Loss], target: NDArray, weight: NDArray | None) -> NDArray[np.float64]:
-        """The constants that minimise the losses, large numbers in place of infinite ones."""
-        each = []
-        for loss in losses:
-            best = np.atleast_1d(np.asarray(loss.constant_minimiser(target, weight), dtype=np.float64))
-            lacking = loss.n_scores - len(best)  # the last classes are not among the rows
-            each.append(np.append(best, np.full(lacking, -np.inf)) if lacking > 0 else best)
-        return np.nan_to_num(np.concatenate(each), posinf=FAR, neginf=-FAR)
+        """The constants that minimise the losses."""
+        return np.concatenate([best_constants(loss, target, weight) for loss in losses])
 
     def _make_columns(self, data: Any, weight: NDArray | None) -> Columns:
         """Bins of each column, from the rows of the fit."""
@@ -306,7 +299,8 @@ class Boosting(TreeModel, IterativeModel):
         fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
         proofs = certify_boosting(self, coded, fresh, losses)
-        return Certificates([*proofs, *model._claims_aside(data, *target_of(data))])
+        unseen = [*model._claims_aside(data, *target_of(data)), *model._fold_claims(X, y, sample_weight)]
+        return Certificates([*proofs, *unseen])
 
     def importance(
         self,

@@ -26,7 +26,7 @@ from assay.trees.growing.binned.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.binned.searching import LEAST_CURVATURE
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.nodes import LEAF
-from assay.trees.growing.statistics import unit_of
+from assay.trees.growing.statistics import unit_of_largest
 
 FARTHEST = 10.0
 """How far a step or a line search moves the score of a leaf: without curvature it would not end."""
@@ -93,9 +93,9 @@ class Units:
         if self._constant >= 0:
             self.units[:, 2] = self._constant * (1.0 if table.whole else weight_unit)
         self.loss_scale = loss_scale
+        self._scales = self._invert()
 
-    @property
-    def scales(self) -> NDArray[np.float64]:
+    def _invert(self) -> NDArray[np.float64]:
         """One over the units, that of the loss last."""
         return np.column_stack([1.0 / self.units, np.full(len(self.units), self.loss_scale)])
 
@@ -104,9 +104,10 @@ class Units:
 
         Units depend on the scores alone, not on the rounds before: a fit may be interrupted anywhere.
         """
-        totals: Totals = self._table.begin_round(self._loss, self.scales)
+        totals: Totals = self._table.begin_round(self._loss, self._scales)
         if self._refit(totals):
-            totals = self._table.begin_round(self._loss, self.scales)
+            self._scales = self._invert()
+            totals = self._table.begin_round(self._loss, self._scales)
         return totals
 
     def _refit(self, totals: Totals) -> bool:
@@ -115,7 +116,7 @@ class Units:
             for place, top in ((1, totals.slope[k]), (2, totals.curvature[k])):
                 if place == 2 and self._constant >= 0:
                     continue
-                unit = unit_of(np.array([top]))
+                unit = unit_of_largest(float(top))
                 if top > 0 and unit != self.units[k, place]:
                     self.units[k, place] = unit
                     changed = True
@@ -208,13 +209,20 @@ def leaf_values(table: Any, tree: Grown, settings: Settings, output: int) -> NDA
     if searches_residuals(loss):
         values = table.leaf_minimisers(loss, output, tree)
     else:
-        size = tree.sums[leaves, 2] + settings.l2
-        values = np.divide(tree.sums[leaves, 1], size, out=np.zeros(len(leaves)), where=size > 0)
-        values = np.clip(values, -farthest(loss), farthest(loss))
+        sums = tree.sums[leaves]
+        size = sums[:, 2] + settings.l2
+        values = np.divide(sums[:, 1], size, out=np.zeros(len(leaves)), where=size > 0)
+        values = within(values, -farthest(loss), farthest(loss))
         if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
             values = newton_steps(table, tree, settings, output, values)
-    bounds = np.clip([tree.low[leaves], tree.high[leaves]], -farthest(loss), farthest(loss))
-    return np.clip(values, *bounds)
+    bounds = (within(bound[leaves], -farthest(loss), farthest(loss)) for bound in (tree.low, tree.high))
+    return within(values, *bounds)
+
+
+def within(values: NDArray, low: Any, high: Any) -> NDArray[np.float64]:
+    """Values no lower than one bound and no higher than the other (`np.clip`, without its preparations)."""
+    inside: NDArray[np.float64] = np.minimum(np.maximum(values, low), high)
+    return inside
 
 
 def farthest(loss: Loss) -> float:
@@ -260,6 +268,17 @@ def loss_scale_of(largest: float, n_rows: int) -> float:
     if not 0 < largest < math.inf:
         largest = 1.0
     return math.ldexp(1.0, min(58 - math.frexp(largest)[1] - math.ceil(math.log2(n_rows + 1)), 1000))
+
+
+FAR = 36.0
+"""Score that stands for an infinite one: its probability is that of a float next to 0 or 1."""
+
+
+def best_constants(loss: Loss, target: NDArray, weight: NDArray | None) -> NDArray[np.float64]:
+    """The constant of least loss for each score; a large number where a class is alone and it is infinite."""
+    best = np.atleast_1d(np.asarray(loss.constant_minimiser(target, weight), dtype=np.float64))
+    lacking = loss.n_scores - len(best)  # the last classes are not among the rows
+    return np.nan_to_num(np.append(best, np.full(lacking, -np.inf)), posinf=FAR, neginf=-FAR)
 
 
 def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedTrees:
@@ -347,7 +366,7 @@ def _stub(tree: Grown) -> Grown:
     one.feature[0] = one.children_left[0] = one.children_right[0] = one.cut[0] = one.levels[0] = -1
     one.gain[0] = 0.0
     one.missing_go_to_left[0] = False
-    return one._replace(bits=tree.bits[:0])
+    return one._replace(bits=tree.bits[:0], leaves=np.zeros(1, dtype=np.int64))
 
 
 __all__ = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 from sklearn.callback import with_callbacks
 
-from assay import losses, rows
+from assay import rows
 from assay.losses import CrossEntropy, Exponential, Loss, Multinomial, softmax
 from assay.losses.margin import MarginLoss
 from assay.models.calibration import Calibrator
@@ -21,7 +21,7 @@ from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import Opened, kept_aside, survey, survey_classes, target_of, with_classes
-from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.aside import CALIBRATION
 from assay.trees.calibration.probabilities import CALIBRATION_METHOD, HasClassSets
 from assay.trees.growing.columns import Columns
 
@@ -100,13 +100,13 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
     class_weight : dict, "balanced" or None
         Factors of the weights of classes.
     line_search : {"newton", "leaf"}, default="newton"
-        Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows. Losses in
-        pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
+        Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
-    calibration : float or None, default=None
+    calibration : float, int or None, default=None
         Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_sets` and
-        `calibration_method` learn from them how sure the trees may be.
+        `calibration_method` learn from them how sure the trees may be. Or a number K ≥ 2 of folds: no row is
+        lost, and K more fits, each without a fold, are what they learn from.
     calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
         How probabilities are brought to the shares observed on the rows kept aside; the class predicted is
         then the one of the largest probability so found.
@@ -130,6 +130,8 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
     feature_importances_ : array of shape (n_features_in_,)
     calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
         With `calibration`: the rows kept aside, 1 − the probability of their class, and their weights.
+    fold_models_ : list of HistGradientBoostingClassifier
+        With folds: the models that lack each, with the attributes above.
     calibrator_ : Calibrator
         With `calibration_method`: the map of the probabilities.
     calibration_errors_ : array of shape (2,)
@@ -165,7 +167,7 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
     _domains: ClassVar[Mapping[str, Domain]] = {
         "loss": LOSS,
         "class_weight": CLASS_WEIGHT,
-        "calibration": SHARE_ASIDE,
+        "calibration": CALIBRATION,
         "calibration_method": CALIBRATION_METHOD,
         **BOOSTING_DOMAINS,
     }
@@ -260,10 +262,13 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
             other = survey(self._open_new_classes(X_val, y_val, sample_weight_val))
             numbers, own = target_of(other)
             held = (with_classes(other, margin, None), self._coded(numbers), own)
-        left = self._set_aside(len(target), weight)
-        own_rows = kept_aside(with_classes(seen, margin, self._factors(weights)), self)
-        self._boost(X, own_rows, target, left, held)
-        self._keep_scores(seen, *target_of(seen))
+        labelled = with_classes(seen, margin, self._factors(weights))
+
+        def run(model: Self, left: NDArray | None) -> None:
+            own, coded = self._own_rows(labelled, target)
+            model._boost(X, kept_aside(own, model), coded, left, held)
+
+        self._fit_calibrated(run, weight, (seen, *target_of(seen)))
         return self
 
     def _open_external_classes(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Any, NDArray]:
@@ -274,9 +279,8 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
         return seen, weights
 
     def _named(self) -> Any:
-        return (
-            losses.Exponential() if isinstance(self.loss, str) and self.loss == "exponential" else self.loss
-        )
+        named = isinstance(self.loss, str) and self.loss == "exponential"
+        return Exponential() if named else self.loss
 
     def _losses(self, target: NDArray) -> list[Loss]:
         named = self._named()
@@ -290,9 +294,8 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
         return 2 * places - 1 if isinstance(self._named(), MarginLoss) else places
 
     def _labels(self, target: NDArray) -> Any:
-        return self.classes_[
-            (target > 0).astype(np.intp) if len(self.classes_) == 2 else target.astype(np.intp)
-        ]
+        places = target > 0 if len(self.classes_) == 2 else target
+        return self.classes_[places.astype(np.intp)]
 
     def _weighted(self, data: Opened, weights: NDArray) -> tuple[NDArray, NDArray | None]:
         places, weight = target_of(data)

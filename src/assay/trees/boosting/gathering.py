@@ -164,6 +164,11 @@ def _of_classes(block: Block, margin: bool, factors: NDArray[np.float64] | None)
     return block._replace(y=2 * places - 1 if margin else places, weight=weight)
 
 
+def again(data: Opened) -> Opened:
+    """The same rows for another fit, which drops the sample of a survey once its bins are made."""
+    return data if isinstance(data, MemoryRows) else replace(data)
+
+
 def kept_aside(data: Opened, model: Any) -> Opened:
     """The same rows; on a cluster, with weights of 0 for those that a model keeps aside."""
     rows_aside = vars(model).get("calibration_rows_")

@@ -180,20 +180,3 @@ def select(values, first, last, rank):  # type: ignore[no-untyped-def]
             first = i
         else:
             return
-
-
-@compiled
-def draw_rows(rows, first, share, state):  # type: ignore[no-untyped-def]
-    """List the rows that a hash of their number draws; gives how many there are.
-
-    What is drawn depends on the number of the row in the table, not on the shard that it is in.
-    """
-    count = np.int64(0)
-    for i in range(rows.shape[0]):
-        z = state + np.uint64(first + i) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-        rows[count] = i
-        count += np.int64(np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0) < share)
-    return count

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from assay.losses import Loss
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.loops import (
-    draw_rows,
     gather_residuals,
     move_scores,
     round_rows,
@@ -23,6 +22,7 @@ from assay.trees.boosting.loops import (
     sum_losses,
 )
 from assay.trees.growing.binned.histograms import Shard, fill_histogram, make_shard, sum_rows
+from assay.trees.growing.binned.team import draw_rows
 from assay.trees.growing.statistics import SMALL
 
 BLOCK = 8192
@@ -92,6 +92,8 @@ class Part:
         Number of the first row in the table.
     scores : float64 array of shape (n_outputs, n_rows)
         Moved by the trees as they come.
+    statistics : int32 array of shape (n_outputs, n_rows, 2 or 3), optional
+        Overwritten; see `Shard`.
     whole : bool
         Whether the weights are whole numbers of which a unit is 1.
     """
@@ -103,15 +105,17 @@ class Part:
         weight: NDArray | None,
         start: int,
         scores: NDArray,
+        statistics: NDArray[np.int32] | None = None,
         *,
         whole: bool = False,
     ) -> None:
         self.codes, self.target, self.weight, self.start = codes, target, weight, start
         self.scores, self.whole = scores, whole
         width = 2 if weight is None else 3
-        self.statistics = np.empty((len(scores), len(codes), width), dtype=np.int32)
+        if statistics is None:
+            statistics = np.empty((len(scores), len(codes), width), dtype=np.int32)
+        self.statistics = statistics
         self.shard: Shard | None = None
-        self._whole = True
         self._loss: Loss | None = None
         self._raw: tuple[NDArray, NDArray] | None = None
 
@@ -154,15 +158,17 @@ class Part:
 
     def begin_tree(self, output: int, share: float, state: int, stride: int, sums: NDArray) -> None:
         """List the rows of a tree, all or a drawn share, and add them to the histogram of its root."""
+        shard = self.turn_to(output)
+        shard.bounds[0] = (0, draw_rows(shard.rows, self.start, share, np.uint64(state)))
+        fill_histogram(shard, 0, stride, sums)
+
+    def turn_to(self, output: int) -> Shard:
+        """The shard with the statistics of an output."""
         assert self.shard is not None
         narrow, curved = blind_below(self._loss)
-        shard = self.shard = self.shard._replace(
-            statistics=self.statistics[output], narrow=narrow, curved=curved
-        )
-        self._whole = share >= 1.0
-        count = draw_rows(shard.rows, self.start, 2.0 if self._whole else share, np.uint64(state))
-        shard.bounds[0] = (0, count)
-        fill_histogram(shard, 0, stride, sums)
+        own = self.statistics[output]
+        self.shard = self.shard._replace(statistics=own, narrow=narrow, curved=curved)
+        return self.shard
 
     def measure_node(self, output: int, node: int, center: float) -> tuple[float, float]:
         """The largest slope about a centre and the largest curvature of a node; both are kept for a while."""

@@ -21,7 +21,7 @@ from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import kept_aside, survey, target_of
-from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.aside import CALIBRATION
 from assay.trees.calibration.intervals import HasIntervals
 from assay.trees.decision.regressor import require_range
 from assay.trees.growing.columns import Columns
@@ -125,9 +125,10 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
         pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
-    calibration : float or None, default=None
+    calibration : float, int or None, default=None
         Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_interval`
-        is made of how far the predictions are off there.
+        is made of how far the predictions are off there. Or a number K ≥ 2 of folds: no row is lost, and K
+        more fits, each without a fold, say how far predictions are off.
 
     Attributes
     ----------
@@ -149,6 +150,8 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
     calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
         With `calibration`: the rows kept aside, how far their targets are from the prediction or outside the
         quantiles, and their weights.
+    fold_models_ : list of HistGradientBoostingRegressor
+        With folds: the models that lack each, with the attributes above.
     is_categorical_, levels_
         Columns of categories, and the names of levels that are not numbers.
     certificates_ : Certificates
@@ -179,7 +182,7 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
     _domains: ClassVar[Mapping[str, Domain]] = {
         "loss": LOSS,
         "quantile": LEVELS,
-        "calibration": SHARE_ASIDE,
+        "calibration": CALIBRATION,
         **BOOSTING_DOMAINS,
     }
 
@@ -270,9 +273,12 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
             numbers, own = target_of(other)
             self._require_targets(numbers)
             held = (other, numbers, own)
-        left = self._set_aside(len(target), weight)
-        self._boost(X, kept_aside(data, self), target, left, held)
-        self._keep_scores(data, target, weight)
+
+        def run(model: Self, left: NDArray | None) -> None:
+            own, numbers = self._own_rows(data, target)
+            model._boost(X, kept_aside(own, model), numbers, left, held)
+
+        self._fit_calibrated(run, weight, (data, target, weight))
         return self
 
     def _losses(self, target: NDArray) -> list[Loss]:

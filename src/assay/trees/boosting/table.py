@@ -18,18 +18,16 @@ from assay.rows import n_threads, ordered_map
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.loops import middle_of_each
 from assay.trees.boosting.parts import Part, Totals
-from assay.trees.growing.binned.leafwise import Growth, Plan, grow_on_shards, make_growth
+from assay.trees.growing.binned.leafwise import Growth, Plan, grow_on_team, make_growth
+from assay.trees.growing.binned.team import Team, make_team
 from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
 from assay.trees.growing.statistics import unit_of
 
-SMALL = 2**20
-"""Values up to which one part, and with it a whole tree in one compiled call, is fastest."""
+SMALL = 2**18
+"""Values up to which one thread is fastest."""
 
 ROUNDING = 1e-12
 """Share of a centre that slopes about it must exceed to be more than rounding."""
-
-MANY = 10**5
-"""Rows from which on the best constants of leaves are worth threads."""
 
 
 class Grown(NamedTuple):
@@ -47,42 +45,31 @@ class Grown(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     units: NDArray[np.float64]  # of weight, slope and curvature, for each node
+    leaves: NDArray[np.int64]  # the nodes that are leaves
 
-    @property
-    def leaves(self) -> NDArray[np.int64]:
-        """The nodes that are leaves."""
-        return np.flatnonzero(self.feature == LEAF)
+
+WHOLE_FIELDS, REAL_FIELDS = [COLUMN, CUT], [GAIN, LOW, HIGH]
+"""What is copied of the nodes of a growing tree."""
 
 
 def grown_tree(growth: Growth, places: Any, left: NDArray[np.int64]) -> Grown:
     """A copy of the nodes at some places; `left` numbers their left children in that order, −1 for leaves."""
-    tree = growth.tree
-    whole, real, inner = tree.whole[places], tree.real[places], left >= 0
-    levels = np.full(len(left), -1, dtype=np.int32)
-    bits = np.empty((0, 8), dtype=np.uint32)
+    tree, leaves = growth.tree, np.flatnonzero(left < 0)
+    whole, real, missing_left = tree.whole[places], tree.real[places], tree.missing_left[places].copy()
+    feature, cut = np.ascontiguousarray(whole[:, WHOLE_FIELDS].T, dtype=np.int32)
+    gain, low, high = np.ascontiguousarray(real[:, REAL_FIELDS].T)
+    left_child, right_child = left.astype(np.int32), (left + 1).astype(np.int32)
+    feature[leaves] = cut[leaves] = right_child[leaves] = LEAF
+    missing_left[leaves], gain[leaves] = False, 0.0
+    levels, bits = np.full(len(left), -1, dtype=np.int32), np.empty((0, 8), dtype=np.uint32)
     if len(tree.bits):
-        grouped = inner & (whole[:, PLACE_OF_BITS] >= 0)
+        grouped = (left >= 0) & (whole[:, PLACE_OF_BITS] >= 0)
         levels[grouped] = np.arange(grouped.sum())
         bits = tree.bits[places][grouped]
-    return Grown(
-        np.where(inner, whole[:, COLUMN], LEAF).astype(np.int32),
-        np.where(inner, whole[:, CUT], -1).astype(np.int32),
-        left.astype(np.int32),
-        np.where(inner, left + 1, -1).astype(np.int32),
-        tree.missing_left[places] & inner,
-        levels,
-        bits,
-        np.where(inner, real[:, GAIN], 0.0),
-        tree.sums[places].copy(),
-        real[:, LOW].copy(),
-        real[:, HIGH].copy(),
-        whole_units(growth.units[places], real[:, CENTER]),
-    )
-
-
-def whole_units(units: NDArray, center: NDArray) -> NDArray[np.float64]:
-    """Units that fit the slopes themselves, not those about the centre of a node."""
-    return np.column_stack([units[:, 0], units[:, 1] + np.abs(center) * units[:, 2], units[:, 2]])
+    units, sums = growth.units[places].copy(), tree.sums[places].copy()
+    units[:, 1] += np.abs(real[:, CENTER]) * units[:, 2]  # that fit the slopes, not those about the centre
+    nodes = (feature, cut, left_child, right_child, missing_left, levels, bits)
+    return Grown(*nodes, gain, sums, low, high, units, leaves)
 
 
 def choose_units(
@@ -141,16 +128,20 @@ class LocalTable:
         self.total_weight = float(len(codes)) if weight is None else float(weight.sum())
         self.scores = np.repeat(baseline[:, np.newaxis], len(codes), axis=1)
         n_parts = 1 if codes.size <= SMALL else n_threads()
-        bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
+        self._starts = np.array([len(codes) * part // n_parts for part in range(n_parts + 1)])
         self._rows = (codes, target, weight)
         self._workers: SimpleQueue[LocalTable] | None = None
+        self._team: Team | None = None
+        self._waiting: Callable[[Part], None] | None = None
         self.whole = whole = weight is not None and is_whole(weight)
+        width = 2 if weight is None else 3
+        self._statistics = np.empty((len(baseline), len(codes), width), dtype=np.int32)
         self.parts = []
-        for start, stop in pairwise(bounds):
+        for start, stop in pairwise(self._starts.tolist()):
             rows = slice(start, stop)
             own = None if weight is None else weight[rows]
-            scores = self.scores[:, rows]
-            self.parts.append(Part(codes[rows], target[rows], own, start, scores, whole=whole))
+            both = self.scores[:, rows], self._statistics[:, rows]
+            self.parts.append(Part(codes[rows], target[rows], own, start, *both, whole=whole))
 
     def prepare(self, plan: Plan, growth: Growth) -> None:
         """Make room for the trees of a plan."""
@@ -159,28 +150,27 @@ class LocalTable:
         if len(self.scores) > 1 and len(self.parts) > 1:
             self._share_outputs(capacity)
             return
-        for part in self.parts:
-            part.prepare(plan.stride, capacity)
+        self._make_team(plan, capacity)
+
+    def _make_team(self, plan: Plan, capacity: int, flat: NDArray | None = None) -> None:
+        own = self._rows[0], self._statistics[0], self._starts
+        self._team = make_team(*own, plan.stride, capacity, whole=self.whole, flat=flat)
+        for part, shard in zip(self.parts, self._team.shards(), strict=True):
+            part.shard = shard
 
     def _share_outputs(self, capacity: int) -> None:
         """Make a table per thread that grows trees on all rows: those of several outputs at the same time."""
-        first, plan = self.parts[0], self._plan
-        width, n_outputs = first.statistics.shape[2], len(self.scores)
-        statistics = np.empty((n_outputs, self.n_rows, width), dtype=np.int32)
-        for part in self.parts:
-            part.statistics = statistics[:, part.start : part.start + len(part.codes)]
-        codes, target, weight = self._rows
+        plan, (codes, target, weight) = self._plan, self._rows
         self._workers = SimpleQueue()
         flat = None
         for _ in range(n_threads()):
-            own, part = copy.copy(self), Part(codes, target, weight, 0, self.scores, whole=self.whole)
-            part.statistics = statistics
-            part.prepare(plan.stride, capacity)
-            assert part.shard is not None
-            flat = part.shard.flat if flat is None else flat
-            part.shard = part.shard._replace(flat=flat)
-            own.parts, own._workers, own._plan = [part], None, plan.for_thread()
+            own = copy.copy(self)
+            own._starts, own._workers, own._plan = np.array([0, self.n_rows]), None, plan.for_thread()
+            own.parts = [Part(codes, target, weight, 0, self.scores, self._statistics, whole=self.whole)]
             own._growth = make_growth(plan, capacity)
+            own._make_team(plan, capacity, flat)
+            assert own._team is not None
+            flat = own._team.shard.flat
             self._workers.put(own)
 
     def each_output(self, add: Callable[[LocalTable, Plan, int], Any], n_outputs: int) -> list[Any]:
@@ -201,7 +191,14 @@ class LocalTable:
     def _each(self, task: Callable[[Part], Any]) -> list[Any]:
         if len(self.parts) == 1:
             return [task(self.parts[0])]
-        return list(ordered_map(task, self.parts))
+        waiting, self._waiting = self._waiting, None
+
+        def both(part: Part) -> Any:
+            if waiting is not None:
+                waiting(part)
+            return task(part)
+
+        return list(ordered_map(both, self.parts))
 
     def begin_round(self, loss: Loss, scales: NDArray) -> Totals:
         """Statistics of all rows; see `Part.begin_round`."""
@@ -212,18 +209,15 @@ class LocalTable:
 
     def grow(self, output: int, share: float, state: int, seed: int) -> Grown:
         """Grow a tree on a drawn share of the rows."""
+        assert self._team is not None
         plan, growth = self._plan, self._growth
-        root = growth.pool[-1]
-        others = np.zeros((len(self.parts) - 1, *root.shape), dtype=np.int64)
-        root[:] = 0
-        sums = [root, *others]
-        places = {id(part): place for place, part in enumerate(self.parts)}
-        self._each(lambda part: part.begin_tree(output, share, state, plan.stride, sums[places[id(part)]]))
-        for more in others:
-            root += more
-        shards = [part.shard for part in self.parts if part.shard is not None]
-        refine = partial(self._refine, output)
-        every = slice(grow_on_shards(shards, growth, plan, seed, refine))
+        for part in self.parts:
+            shard = part.turn_to(output)
+        whole = self._team.shard._replace(
+            statistics=self._statistics[output], narrow=shard.narrow, curved=shard.curved
+        )
+        team = self._team._replace(shard=whole, share=float(share), state=np.uint64(state))
+        every = slice(grow_on_team(team, growth, plan, seed, partial(self._refine, output)))
         return grown_tree(growth, every, growth.tree.whole[every, LEFT])
 
     def _refine(self, output: int, node: int) -> None:
@@ -247,12 +241,15 @@ class LocalTable:
         """Add the values of the leaves of the last tree to the scores, rows that it did not draw included."""
         leaves = tree.leaves
 
-        def task(part: Part) -> None:
+        def move_part(part: Part) -> None:
             part.move(output, leaves, values)
             if share < 1.0:
                 walk_part(part, output, tree, values, self.n_codes, part.left_out())
 
-        self._each(task)
+        if len(self.parts) == 1:
+            move_part(self.parts[0])
+        else:  # with what the threads are asked next
+            self._waiting = move_part
 
     def walk(self, output: int, tree: Grown, values: NDArray) -> None:
         """The same for any tree, by walking it."""
@@ -285,15 +282,15 @@ class LocalTable:
         counts = np.array([part.leaf_sizes(leaves) for part in self.parts])
         ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
         starts, values, out = ends - counts.T, np.empty(int(ends[-1, -1])), np.empty(len(leaves))
-        own = {id(part): starts[:, place].copy() for place, part in enumerate(self.parts)}
-        self._each(lambda part: part.write_residuals(output, leaves, own[id(part)], values))
         bounds = np.append(starts[:, 0], len(values))
         first, second = quantile_ranks(level_of(loss), np.diff(bounds))
 
         def choose(some: slice) -> None:
+            for place, part in enumerate(self.parts):
+                part.write_residuals(output, leaves[some], starts[some, place].copy(), values)
             middle_of_each(values, bounds[some.start : some.stop + 1], first[some], second[some], out[some])
 
-        n_groups = 1 if self.n_rows < MANY else n_threads()
+        n_groups = len(self.parts)
         cuts = np.searchsorted(bounds[:-1], len(values) * np.arange(1, n_groups) / n_groups)
         groups = [slice(*pair) for pair in pairwise([0, *cuts.tolist(), len(leaves)])]
         deque(map(choose, groups) if n_groups == 1 else ordered_map(choose, groups), maxlen=0)
@@ -308,7 +305,9 @@ class LocalTable:
         return int(sum(self._each(lambda part: part.loss_sum(loss, scale))))
 
     def finish(self) -> None:
-        """Nothing is kept elsewhere."""
+        """Take what waits; nothing is kept elsewhere."""
+        if self._waiting is not None:
+            self._each(lambda part: None)
 
 
 def is_whole(weight: NDArray) -> bool:

@@ -18,9 +18,9 @@ from assay.models.calibration import (
     log_odds,
     logarithms,
 )
-from assay.models.conformal import class_scores, class_sets
+from assay.models.conformal import class_scores, class_sets, conformal_quantile, cross_class_sets
 from assay.trees.boosting.gathering import Opened
-from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim
+from assay.trees.calibration.aside import LEARNT, SOURCE, KeepsAside, held_claim
 
 CALIBRATION_METHOD = parameters.nothing | parameters.one_of(*METHODS)
 
@@ -44,7 +44,7 @@ class Honest:
 
     def _fit_map(self, chances: NDArray, places: NDArray, weight: NDArray, floor: float) -> list[Certificate]:
         """Fit the map on rows that the trees have not seen; what it proves."""
-        for name in ("calibrator_", "calibration_errors_"):
+        for name in LEARNT:
             self.__dict__.pop(name, None)
         if self.calibration_method is None:
             return []
@@ -124,46 +124,62 @@ def errors_of(
 
 
 class HasClassSets(KeepsAside, Honest):
-    """Class sets and honest probabilities of classifiers that keep rows aside."""
+    """Class sets and honest probabilities of classifiers that keep rows aside, or fit by folds."""
 
     def _keep_scores(self, data: Opened, places: NDArray, weight: NDArray | None) -> None:
         """Score the rows kept aside, where there are some, and fit the map."""
         model: Any = self
-        if "calibration_rows_" not in vars(self):
+        if "calibration_rows_" in vars(self):
+            self.calibration_weight_ = self._counted(weight)
+            self.calibration_scores_ = class_scores(*self._aside_chances(data, places))
+        if not self._judges:
             if self.calibration_method is not None:
-                raise model._refuse("calibration_method", "None without rows kept aside (calibration=0.2)")
+                raise model._refuse(
+                    "calibration_method", "None without rows kept aside (calibration=0.2) or folds (5)"
+                )
             return
-        self.calibration_weight_ = self._counted(weight)
-        true = places[self.calibration_rows_].astype(np.intp)
-        chances = model._chances(self._kept_scores(data))
-        self.calibration_scores_ = class_scores(chances, true)
-        claims = self._fit_map(chances, true, self.calibration_weight_, FLOOR)
-        model.certificates_ = Certificates([*model.certificates_, self._coverage(), *claims])
+        claims = self._fit_map(*self._unseen_chances(data, places), FLOOR)
+        model.certificates_ = Certificates([*model.certificates_, self._coverage_of("Class sets"), *claims])
 
-    def _coverage(self) -> Certificate:
-        return coverage_claim(self.calibration_scores_, self.calibration_weight_, "Class sets")
+    def _aside_chances(self, data: Opened, places: NDArray) -> tuple[NDArray, NDArray[np.intp]]:
+        """Probabilities and true classes of the rows kept aside."""
+        model: Any = self
+        chances = model._chances(self._kept_scores(data))
+        return chances, places[self.calibration_rows_].astype(np.intp)
+
+    def _unseen_chances(self, data: Opened, places: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """The same of all rows that were not seen, and their weights."""
+        each = [judge._aside_chances(data, places) for judge in self._judges]
+        chances, true = (np.concatenate(values) for values in zip(*each, strict=True))
+        return chances, true, self._known.weight
 
     def _claims_aside(self, data: Opened, places: NDArray, weight: NDArray | None) -> list[Certificate]:
-        """What rows kept aside prove again."""
-        if "calibration_rows_" not in vars(self):
+        """What rows that were not seen prove again."""
+        if not self._judges:
             return []
-        model: Any = self
-        true = places[self.calibration_rows_].astype(np.intp)
-        chances = model._chances(self._kept_scores(data))
-        claim = "The scores of the rows kept aside are those of the rows and the trees."
-        pairs = {
-            "calibration_scores_": (self.calibration_scores_, class_scores(chances, true)),
-            "calibration_weight_": (self.calibration_weight_, self._counted(weight)),
-        }
-        kept = [agreement(claim, pairs, SOURCE, rtol=1e-9), self._coverage()]
-        return [*kept, *self._map_claims(chances, true, self.calibration_weight_, FLOOR)]
+        claims = [self._coverage_of("Class sets")]
+        if "calibration_rows_" in vars(self):
+            claim = "The scores of the rows kept aside are those of the rows and the trees."
+            scores = class_scores(*self._aside_chances(data, places))
+            pairs = {
+                "calibration_scores_": (self.calibration_scores_, scores),
+                "calibration_weight_": (self.calibration_weight_, self._counted(weight)),
+            }
+            claims.insert(0, agreement(claim, pairs, SOURCE, rtol=1e-9))
+        if "calibrator_" in vars(self):
+            claims += self._map_claims(*self._unseen_chances(data, places), FLOOR)
+        return claims
 
     def predict_sets(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Sets of classes that hold the class of a new row with at least a given probability.
+        """Sets of classes that hold the class of a new row with a given probability.
 
-        Split conformal on the rows kept aside (`calibration`): the classes whose probability falls short of 1
-        by at most the ⌈(m + 1)·coverage⌉-th least shortfall of the true classes of those m rows, and always
-        the likeliest.
+        With a share of the rows kept aside (`calibration=0.2`), split conformal: the classes whose
+        probability falls short of 1 by at most the ⌈(m + 1)·coverage⌉-th least shortfall of the true classes
+        of those m rows; at least the coverage, for any law of exchangeable rows. With folds
+        (`calibration=5`), cross-conformal: the shortfall of a class is compared with that of each row, by the
+        model that lacks its fold; at least 2·coverage − 1 is proven, less what
+        `assay.models.conformal.proven_coverage` says, and about the coverage is held by models that
+        change little with the fold. The likeliest class is always in the set.
 
         Parameters
         ----------
@@ -175,9 +191,16 @@ class HasClassSets(KeepsAside, Honest):
         members : bool array of shape (n_samples, n_classes)
             Which of `classes_` each set holds.
         """
-        quantile = self._conformal_quantile("predict_sets", coverage)
+        known = self._require_scores("predict_sets", coverage)
         model: Any = self
-        return class_sets(model._chances(self._row_scores(model._open_new_rows(X))), quantile)
+        data = model._open_new_rows(X)
+        chances = model._chances(self._row_scores(data))
+        if "fold_models_" not in vars(self):
+            return class_sets(chances, conformal_quantile(known.scores, coverage, known.weight))
+        strange = np.array([1.0 - judge._chances(judge._row_scores(data)) for judge in self._judges])
+        members = cross_class_sets(strange, known.scores, known.folds, coverage, known.weight)
+        members[np.arange(len(chances)), chances.argmax(axis=1)] = True
+        return members
 
     def certify_sets(self, X: Any, y: Any, coverage: float = 0.9) -> Certificates:
         """Measure the coverage of the class sets on rows that the fit has not seen.
@@ -191,7 +214,7 @@ class HasClassSets(KeepsAside, Honest):
         model: Any = self
         members, labels = self.predict_sets(X, coverage), np.asarray(y)
         held = np.any(members & (labels[:, np.newaxis] == model.classes_), axis=1)
-        return Certificates([held_claim(held, coverage, self.calibration_weight_.sum(), "Class sets")])
+        return Certificates([held_claim(held, coverage, self._known, "Class sets")])
 
 
 FLOOR = 1e-12
@@ -212,7 +235,7 @@ class CalibratesVotes(Honest):
 
     def _calibrate_votes(self, target: NDArray, weight: NDArray) -> list[Certificate]:
         if self.calibration_method is None:
-            for name in ("calibrator_", "calibration_errors_"):
+            for name in LEARNT:
                 self.__dict__.pop(name, None)
             return []
         return self._fit_map(*self._outside_votes(target, weight))

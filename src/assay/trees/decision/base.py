@@ -69,6 +69,7 @@ class DecisionTree(HasPruning, TreeModel):
     """Base of single trees."""
 
     _domains: ClassVar[Mapping[str, Domain]] = GROWTH_DOMAINS
+    _memory_reason: ClassVar[str] = "sorts the values of each column"
     criterion: str
     splitter: str
     max_depth: int | None

@@ -172,6 +172,7 @@ class ExtraTreesRegressor(ForestRegressor):
         complexity=6,
         max_numbers=500_000,
         encoding="codes",
+        settings={"min_samples_split": 5},  # as their authors advise for numbers
         summary="The mean of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
     )
     _random_cuts: ClassVar[bool] = True

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
+from assay.models.conformal import conformal_rank
 from assay.trees.forest.solver import Forest
 from assay.trees.forest.trees import leaves_of_codes
 from assay.trees.tree import Tree
@@ -91,7 +92,7 @@ def upper_quantile(values: NDArray, weight: NDArray, total: float, coverage: flo
     """The ⌈(n + 1)·coverage⌉-th smallest of each row, infinite where there are too few."""
     order = np.argsort(values, axis=1)
     upto = np.cumsum(weight[order], axis=1)
-    needed = coverage * (total + 1.0) * (1.0 - 1e-12)
+    needed = conformal_rank(total, coverage) - 1e-9 * total
     place = np.sum(upto < needed, axis=1)
     sorted_values = np.take_along_axis(values, order, axis=1)
     inside = np.minimum(place, values.shape[1] - 1)

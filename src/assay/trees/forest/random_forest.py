@@ -173,7 +173,7 @@ class RandomForestRegressor(ForestRegressor):
         complexity=6,
         max_numbers=500_000,
         encoding="codes",
-        settings={"keep_rows": 500, "max_features": 0.5},
+        settings={"keep_rows": 500, "max_features": 0.5, "min_samples_split": 5},
         summary="The mean of a hundred trees, each grown on rows and columns drawn at random.",
     )
 

@@ -62,9 +62,14 @@ class SeveralRows(NamedTuple):
 def unit_of(values: NDArray, *, whole: bool = False) -> float:
     """The power of two that the values are counted in; 1 for whole numbers if `whole` asks for them."""
     largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
-        return 1.0
     if whole and largest < 2**BITS - 1 and bool(np.all(values == np.rint(values))):
+        return 1.0
+    return unit_of_largest(largest)
+
+
+def unit_of_largest(largest: float) -> float:
+    """The power of two that values up to the largest are counted in."""
+    if largest == 0.0:
         return 1.0
     # frexp gives largest = m 2^e with ½ ≤ m < 1, so that largest / 2^(e − BITS) < 2^BITS.
     unit = math.ldexp(1.0, max(math.frexp(largest)[1] - BITS, -1073))

@@ -17,7 +17,7 @@ from assay.parameters import Domain
 from assay.randomness import generator
 from assay.suitability import Suitability
 from assay.trees.boosting.gathering import Opened, code_rows, kept_aside, make_columns, train_rows
-from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.aside import CALIBRATION
 from assay.trees.calibration.probabilities import CALIBRATION_METHOD
 from assay.trees.growing.columns import MAX_BINS, Columns
 from assay.trees.stagewise import oracles
@@ -92,9 +92,9 @@ class AdaBoostClassifier(BoostedVote):
         with two classes, which needs errors below ½ and is poor for more; a baseline.
     loss : {"exponential", "logistic"}, default="exponential"
         "logistic" is log(1 + e^{−y f}) with steps by Newton's method, for two classes.
-    calibration : float, optional
+    calibration : float or int, optional
         Share of the rows, drawn at random, that no round sees: `predict_sets` and honest probabilities stand
-        on them.
+        on them. Or a number K ≥ 2 of folds: no row is lost, they stand on K more fits without one each.
     calibration_method : {"sigmoid", "isotonic", "temperature"}, optional
         Map that makes probabilities honest, fitted on the rows kept aside; the class is then the likeliest.
 
@@ -116,6 +116,8 @@ class AdaBoostClassifier(BoostedVote):
         rows, often mislabelled ones, hold most of it.
     calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
         Rows kept aside, how strange each is to the vote, and its weight.
+    fold_models_ : list of AdaBoostClassifier
+        With folds: the votes that lack each, with the attributes above.
     calibrator_, calibration_errors_ : Calibrator and array of shape (2,)
         The map, and the calibration error before and after it.
     classes_ : array of shape (n_classes,)
@@ -150,7 +152,7 @@ class AdaBoostClassifier(BoostedVote):
         "random_state": parameters.random_state,
         "algorithm": parameters.one_of("samme", "samme_r", "discrete", "naive"),
         "loss": parameters.one_of(*LOSSES),
-        "calibration": SHARE_ASIDE,
+        "calibration": CALIBRATION,
         "calibration_method": CALIBRATION_METHOD,
     }
 
@@ -192,15 +194,17 @@ class AdaBoostClassifier(BoostedVote):
         self._check_options()
         opened = surveyed(data, dense=self._has_stumps)
         labels, given = labels_of(opened)
-        weight = self._set_aside(len(labels), given)
-        opened = kept_aside(opened, self)
-        fitted = fit_rows(opened, labels, weight)
-        if self._walks and len(labels) > EXACT_ROWS:
-            trace, errors = self._boost_codes(opened, labels, weight)
-        else:
-            trace, errors = self._boost(fitted)
-        self._keep_trace(trace, errors, fitted)
-        self._keep_scores(opened, labels, given)
+
+        def run(model: Self, weight: Array | None) -> None:
+            own = kept_aside(self._own_rows(opened, labels)[0], model)
+            fitted = fit_rows(own, labels, weight)
+            if self._walks and len(labels) > EXACT_ROWS:
+                trace, errors = model._boost_codes(own, labels, weight)
+            else:
+                trace, errors = model._boost(fitted)
+            model._keep_trace(trace, errors, fitted)
+
+        self._fit_calibrated(run, given, (opened, labels, given))
         return self
 
     def _boost(self, fitted: FitRows) -> tuple[Trace, list[float]]:
@@ -275,7 +279,7 @@ class AdaBoostClassifier(BoostedVote):
             return unit_step
         if self.loss == "logistic":
             return newton_downhill
-        return ClosedForm(2 if self.algorithm == "naive" else self.n_classes_)
+        return ClosedForm(self._n_answers)
 
     def _oracle(self, X: Any, labels: NDArray[np.int64], weight: Array) -> Oracle:
         if self._has_stumps:
@@ -302,17 +306,15 @@ class AdaBoostClassifier(BoostedVote):
             trace, errors = self._perfect(trace, weight), [0.0]
         elif trace.rounds[0].step == 0.0:
             errors = [training_error(np.zeros(len(labels)), labels, weight)]
-        n_answers = 2 if self.algorithm == "naive" else self.n_classes_
         theorems = self.learning_rate == 1.0 and self.stop_reason_ != "perfect" and self._is_closed
         exact = theorems and all(item.step > 0 for item in trace.rounds)
-        self.history_ = history_of(trace, errors, n_answers, exact=exact)
+        self.history_ = history_of(trace, errors, self._n_answers, exact=exact)
         self.estimators_ = [item.learner for item in trace.rounds]
         self.estimator_ = self._learner()
         self.estimator_errors_ = self.history_.error.copy()
         chances = self.algorithm == "samme_r"
-        self.estimator_weights_ = np.ones(len(trace.rounds)) if chances else self.history_.alpha
-        if chances:
-            self.estimator_weights_ = self.estimator_weights_ * self.learning_rate
+        same = np.full(len(trace.rounds), float(self.learning_rate))
+        self.estimator_weights_ = same if chances else self.history_.alpha
         state = State(LOSSES[self.loss], np.ones(len(labels)), weight, trace.scores)
         self.weight_concentration_ = concentration(state.shares(), weight)
         self.certificates_ = fit_certificates(self.history_, self._boosted_rows(fitted))
@@ -325,7 +327,7 @@ class AdaBoostClassifier(BoostedVote):
         """The learner without a mistake alone, with the step of one mistake among W + 2 rows."""
         (only,) = trace.rounds
         others = self._votes.right
-        step = ClosedForm(2 if self.algorithm == "naive" else self.n_classes_)(
+        step = ClosedForm(self._n_answers)(
             State(LOSSES[self.loss], weight, weight, weight),
             Direction(None, weight, min(1.0 / (weight.sum() + 2.0), 0.25)),
         )
@@ -361,15 +363,15 @@ class AdaBoostClassifier(BoostedVote):
         }
         claims = list(certify_rounds(self.history_, stored, boosted))
         if self._has_stumps and self.algorithm != "samme_r" and not self._gini:
-            X = fitted.X
             if self._walks and len(labels) > EXACT_ROWS:  # stumps of bins: codes are as good as values
                 columns = self._columns(opened, weight)
-                X = code_rows(opened, labels.astype(np.float64), weight, columns).codes
-                claims.append(certify_stumps(boosted, X, columns.n_codes))
+                codes = code_rows(opened, labels.astype(np.float64), weight, columns).codes
+                claims.append(certify_stumps(boosted, codes, columns.n_codes))
             else:
-                claims.append(certify_stumps(boosted, X))
+                claims.append(certify_stumps(boosted, fitted.X))
         claims += self._risk_claims(boosted) if given is None else []
-        return Certificates([*claims, *self._claims_aside(opened, labels, given)])
+        claims += self._claims_aside(opened, labels, given)
+        return Certificates([*claims, *self._fold_claims(X, y, sample_weight)])
 
     def refit_weights(
         self, X: Any, y: Any, sample_weight: Any = None, *, penalty_strength: float = 1e-3
@@ -392,6 +394,5 @@ class AdaBoostClassifier(BoostedVote):
         parameters.require("refit_weights", parameters.real(above=0.0), penalty_strength=penalty_strength)
         boosted = self._open_boosted(X, y, sample_weight)
         said = np.array([places == boosted.labels for places in boosted.committee.places(boosted.X)])
-        self.n_classes_ = len(self.classes_)
         agreed = np.where(said.T, self._votes.right, self._votes.wrong)
         return refit(agreed, boosted.weight, boosted.loss, boosted.committee.steps, penalty_strength)

@@ -256,16 +256,13 @@ class StagewiseAdditive(Regressor, HasRounds):
         )
 
     def _scores(self, X: NDArray) -> Array:
-        total = np.full(len(X), self.intercept_)
-        for values, step in zip(said_by(X, self.columns_, self.thresholds_), self.steps_, strict=True):
-            total += step * values
-        return total
+        return sum_of_terms(X, self.columns_, self.thresholds_, self.steps_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """f(x) of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
         terms = (self.columns_, self.thresholds_, self.steps_, self.intercept_)
-        return data.map(sum_of_terms, *terms, dtype=data.dtype)
+        return data.map(terms_of_rows, *terms, dtype=data.dtype)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray]:
         """`predict` after each round."""
@@ -293,10 +290,15 @@ def said_by(X: NDArray, columns: NDArray[np.int64], cuts: Array) -> Array:
 
 
 def sum_of_terms(
-    block: Block, columns: NDArray[np.int64], cuts: Array, steps: Array, intercept: float
-) -> NDArray:
-    """f(x) of the rows of a block, terms added up in their order."""
-    total = np.full(block.X.shape[0], intercept)
-    for values, step in zip(said_by(block.dense, columns, cuts), steps, strict=True):
+    X: NDArray, columns: NDArray[np.int64], cuts: Array, steps: Array, intercept: float
+) -> Array:
+    """f(x) of rows, terms added up in their order."""
+    total = np.full(len(X), intercept)
+    for values, step in zip(said_by(X, columns, cuts), steps, strict=True):
         total += step * values
-    return total.astype(block.X.dtype, copy=False)
+    return total
+
+
+def terms_of_rows(block: Block, *terms: Any) -> NDArray:
+    """f(x) of the rows of a block, in their precision; see `sum_of_terms`."""
+    return sum_of_terms(block.dense, *terms).astype(block.X.dtype, copy=False)

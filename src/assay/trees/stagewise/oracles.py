@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from assay.trees.stagewise.engine import Array, Direction, LineSearch, State
 from assay.trees.stagewise.stumps import Choice, SortedRows, best_stump, units_of
@@ -40,6 +41,13 @@ def samme_votes(n_classes: int) -> Votes:
 
 
 NAIVE_VOTES = Votes(1.0, -1.0)
+
+
+def fresh_copy(learner: Any, draws: np.random.Generator) -> Any:
+    """A copy of a learner that is not fitted, with a drawn seed for each of its parts that takes one."""
+    member = clone(learner)
+    names = [name for name in member.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
+    return member.set_params(**{name: int(draws.integers(2**31)) for name in sorted(names)})
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ SHIFT = np.uint64(32)
 UNIT_BITS, TOTAL_BITS = 52, 61
 """Units of the heaviest row, and what the units of all rows stay below, as powers of two."""
 
-ON_THREADS = 2**19
-"""Values from which columns are searched on several threads."""
+ON_THREADS, AT_ONCE = 2**19, 2**15
+"""Values from which columns are searched on several threads, and those that one call searches at least."""
 
 
 class SortedRows(NamedTuple):
@@ -124,7 +124,9 @@ def best_stump(rows: SortedRows, units: NDArray[np.int64]) -> Choice:
     if rows.pairs.size < ON_THREADS:
         search(slice(0, n_columns))
     else:
-        for _ in ordered_map(search, [slice(j, j + 1) for j in range(n_columns)]):
+        # Columns of few rows go together: a call from Python costs more than the search of one of them.
+        step = max(1, AT_ONCE // rows.pairs.shape[1])
+        for _ in ordered_map(search, [slice(j, j + step) for j in range(0, n_columns, step)]):
             pass
     j = int(places[:, 0].argmax())
     if places[j, 0] <= constant:

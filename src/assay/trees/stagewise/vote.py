@@ -114,9 +114,13 @@ class BoostedVote(ExplainedSum, HasClassSets, Classifier, HasRounds, Transformer
             "sharpness": 0.5 if self.loss == "logistic" else sharpness,
         }
 
+    @property
+    def _n_answers(self) -> int:
+        """Classes that steps know of: of the naive rule two, right and wrong."""
+        return 2 if self.algorithm == "naive" else len(self.classes_)
+
     def _committee(self) -> Committee:
-        n_answers = 2 if self.algorithm == "naive" else len(self.classes_)
-        factor = 1.0 if self.algorithm == "samme_r" else (n_answers - 1) ** 2 / n_answers
+        factor = 1.0 if self.algorithm == "samme_r" else (self._n_answers - 1) ** 2 / self._n_answers
         steps = self.estimator_weights_ * factor
         return committee_of(self.estimators_, steps, self.classes_, **self._reading)
 

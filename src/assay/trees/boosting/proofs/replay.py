@@ -12,8 +12,8 @@ from assay.losses import Loss
 from assay.trees.boosting.boost import state_of
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees, find_leaves
 from assay.trees.boosting.gathering import CodedRows
-from assay.trees.boosting.loops import draw_rows
 from assay.trees.boosting.parts import class_curvature, constant_curvature
+from assay.trees.growing.binned.team import draw_rows
 
 
 class Turn(NamedTuple):

@@ -4,7 +4,7 @@ A table that is spread over a cluster is asked rarely and for much. One question
 the best-first order can still reach with the leaves that it has left; the histograms that come back tell of
 their children. A node whose turn comes is always among them, so that a tree takes about as many questions as
 it is deep. Histograms are integers and what a node draws depends on its path alone: the tree is that of
-`leafwise.grow_on_shards`, to the last bit.
+`leafwise.grow_on_team`, to the last bit.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.trees.growing.binned.histograms import Shard, make_shard
-from assay.trees.growing.binned.leafwise import N_FREE, N_NODES, NONE, ROOT, end_leaf, grow, subtract
+from assay.trees.growing.binned.children import N_FREE, N_NODES, end_leaf, subtract
+from assay.trees.growing.binned.leafwise import ROOT, grow
 from assay.trees.growing.binned.searching import Growth, Plan
+from assay.trees.growing.binned.team import NONE, Team, make_team
 from assay.trees.growing.nodes import COLUMN, GAIN, LEAF, LEFT
 
 ROOM = 8
@@ -99,7 +100,9 @@ def grow_by_frontiers(
     """
     open_plan = plan._replace(limits=plan.limits._replace(max_leaves=0))  # no leaf is the last of a question
     nothing = np.empty((0, len(plan.n_codes)), dtype=np.uint8), np.empty((0, 2), dtype=np.int32)
-    elsewhere = make_shard(*nothing, plan.stride, 1)  # the rows are divided by others
+    elsewhere = make_team(
+        *nothing, np.zeros(2, dtype=np.int64), plan.stride, 1
+    )  # the rows are divided by others
     limited = plan.limits.max_leaves > 0
     most = plan.limits.max_leaves if limited else capacity
     growth.paths[0] = seed
@@ -122,7 +125,7 @@ def grow_by_frontiers(
         _expand(wanted[: max(1, spare)], growth, open_plan, rows, elsewhere)
 
 
-def _expand(nodes: list[int], growth: Growth, plan: Plan, rows: Spread, elsewhere: Shard) -> None:
+def _expand(nodes: list[int], growth: Growth, plan: Plan, rows: Spread, elsewhere: Team) -> None:
     """Divide nodes and find the splits of their children."""
     divisions = []
     for node in nodes:
@@ -155,7 +158,7 @@ def _refine(divisions: list[Division], divided: Divided, growth: Growth, rows: S
             end_leaf(child, growth.tree, growth.sums, growth.units)
 
 
-def _division(node: int, growth: Growth, plan: Plan, elsewhere: Shard) -> Division:
+def _division(node: int, growth: Growth, plan: Plan, elsewhere: Team) -> Division:
     """Begin the children of a node."""
     _, small, other = grow(elsewhere, growth, plan, NONE, NONE, node)
     whole = growth.tree.whole[node]

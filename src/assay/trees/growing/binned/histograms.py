@@ -7,6 +7,7 @@ order and whatever the shards are: ranges for threads, partitions of a cluster.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,25 +97,59 @@ def make_shard(
     capacity: int,
     *,
     whole: bool = False,
+    starts: NDArray[np.int64] | None = None,
+    flat: NDArray[np.uint8] | None = None,
 ) -> Shard:
-    """A shard of all rows, in order, with room for so many nodes."""
+    """A shard of all rows, in order, with room for so many nodes; with `starts`, several in a row."""
     n_rows, n_columns = codes.shape
-    tile = min(n_columns, tile_columns(stride))
-    by_column = codes.size <= COPIED
-    flat = np.ascontiguousarray(codes.T).ravel() if by_column else codes.ravel()
+    starts = np.array([0, n_rows]) if starts is None else starts
+    n_shards, tile = len(starts) - 1, min(n_columns, tile_columns(stride))
+    by_column = codes.size <= COPIED * n_shards
+    rows, copies = np.empty(n_rows, dtype=np.int32), by_column and flat is None
+    if flat is None:
+        flat = np.empty(codes.size, dtype=np.uint8) if by_column else codes.ravel()
+    for start, stop in pairwise(starts):
+        rows[start:stop] = np.arange(stop - start)
+        if copies:
+            own = flat[start * n_columns : stop * n_columns].reshape(n_columns, stop - start)
+            own[:] = codes[start:stop].T
     return Shard(
         codes,
         statistics,
-        np.arange(n_rows, dtype=np.int32),
+        rows,
         np.empty(n_rows, dtype=np.int32),
-        np.zeros((capacity, 2), dtype=np.int64),
-        np.empty((tile * stride, 2), dtype=np.int64),
+        np.zeros((n_shards * capacity, 2), dtype=np.int64),
+        np.empty((n_shards * tile * stride, 2), dtype=np.int64),
         flat,
         by_column,
         whole,
-        np.zeros((capacity, 3), dtype=np.int64),
+        np.zeros((n_shards * capacity, 3), dtype=np.int64),
         0,
         0,
+    )
+
+
+@part
+def share_of(shard, start, stop, place, n_shards):  # type: ignore[no-untyped-def]
+    """One of several shards in a row: the rows from `start` to `stop`, which count from 0 on."""
+    d, capacity, tile = (
+        shard.codes.shape[1],
+        shard.bounds.shape[0] // n_shards,
+        shard.packed.shape[0] // n_shards,
+    )
+    return Shard(
+        shard.codes[start:stop],
+        shard.statistics[start:stop],
+        shard.rows[start:stop],
+        shard.buffer[start:stop],
+        shard.bounds[place * capacity : (place + 1) * capacity],
+        shard.packed[place * tile : (place + 1) * tile],
+        shard.flat[start * d : stop * d],
+        shard.by_column,
+        shard.whole,
+        shard.ranges[place * capacity : (place + 1) * capacity],
+        shard.narrow,
+        shard.curved,
     )
 
 
@@ -329,12 +364,6 @@ def measure_range(statistics, rows, narrow, curved, out):  # type: ignore[no-unt
     out[0], out[1], out[2] = low, high, bend
 
 
-@part
-def is_blind(node, ranges, narrow, curved):  # type: ignore[no-untyped-def]
-    """Whether the units of a node are too coarse for its rows on one shard."""
-    return ranges[node, 1] - ranges[node, 0] < narrow or ranges[node, 2] < curved
-
-
 def sum_rows(shard: Shard, node: int, sums: NDArray[np.int64]) -> None:
     """Add up weight, slope and curvature of the rows of a node."""
     start, end = shard.bounds[node]
@@ -344,4 +373,4 @@ def sum_rows(shard: Shard, node: int, sums: NDArray[np.int64]) -> None:
     sums += [weight.sum(), (times * own[:, 0]).sum(), (times * own[:, 1]).sum()]
 
 
-__all__ = ["Shard", "divide_on_shard", "fill_histogram", "is_blind", "make_shard", "sum_rows"]
+__all__ = ["Shard", "divide_on_shard", "fill_histogram", "make_shard", "share_of", "sum_rows"]

@@ -72,9 +72,17 @@ def list_cuts(tally, end, node, missing, missing_left, unit, sides, work, places
     weight, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
     if missing_left:
         weight, slope, curvature = missing[0], missing[1], missing[2]
-    count = np.int64(0)
+    count, start = np.int64(0), np.int64(0)
     heaviest, steepest = node[0] - sides.lightest, node[2] - sides.flattest
-    for p in range(end):
+    # Weights only grow: there is no cut before the first that leaves enough, nor after the last.
+    while start < end and weight + tally[start, 0] < sides.lightest:
+        weight += tally[start, 0]
+        slope += tally[start, 1]
+        curvature += tally[start, 2]
+        start += 1
+    for p in range(start, end):
+        if weight > heaviest:
+            break
         inside = tally[p, 0]
         weight += inside
         slope += tally[p, 1]

@@ -84,23 +84,25 @@ class Growth(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the search of a split overwrites.
+    """What the searches of the splits of two nodes, which go on at the same time, overwrite.
 
     Attributes
     ----------
-    columns : int64 array of shape (n_columns,)
-    sums : int64 array of shape (2, 3)
+    columns : int64 array of shape (2, n_columns)
+    sums : int64 array of shape (2, 2, 3)
         Of the node, and of its missing values.
-    unit : float64 array of shape (3,)
+    unit : float64 array of shape (2, 3)
         Of the sums of the node.
-    lines : float64 array of shape (3, 257)
+    lines : float64 array of shape (2, 3, 257)
         See `scan.LINES`.
-    places : int64 array of shape (257,)
-    levels, order : int64 arrays of shape (257,)
+    places : int64 array of shape (2, 257)
+    levels, order : int64 arrays of shape (2, 257)
         Levels of a category that occur, and their order by mean step.
-    means : float64 array of shape (257,)
-    ordered : int64 array of shape (257, 3)
+    means : float64 array of shape (2, 257)
+    ordered : int64 array of shape (2, 257, 3)
         Sums of the levels in that order.
+    sides : uint8 array of shape (2, 256)
+        1 for every code that the split sends left.
     """
 
     columns: NDArray[np.int64]
@@ -112,6 +114,7 @@ class Memory(NamedTuple):
     order: NDArray[np.int64]
     means: NDArray[np.float64]
     ordered: NDArray[np.int64]
+    sides: NDArray[np.uint8]
 
 
 class Plan(NamedTuple):
@@ -144,15 +147,16 @@ def make_plan(
 ) -> Plan:
     """A plan for trees of these columns; the stride leaves room for the code of missing values."""
     memory = Memory(
-        np.empty(len(n_codes), dtype=np.int64),
-        np.empty((2, 3), dtype=np.int64),
-        np.ones(3),
-        np.empty((LINES, 257)),
-        np.empty(257, dtype=np.int64),
-        np.empty(257, dtype=np.int64),
-        np.empty(257, dtype=np.int64),
-        np.empty(257),
-        np.empty((257, 3), dtype=np.int64),
+        np.empty((2, len(n_codes)), dtype=np.int64),
+        np.empty((2, 2, 3), dtype=np.int64),
+        np.ones((2, 3)),
+        np.empty((2, LINES, 257)),
+        np.empty((2, 257), dtype=np.int64),
+        np.empty((2, 257), dtype=np.int64),
+        np.empty((2, 257), dtype=np.int64),
+        np.empty((2, 257)),
+        np.empty((2, 257, 3), dtype=np.int64),
+        np.zeros((2, 256), dtype=np.uint8),
     )
     stride = int(n_codes.max(initial=0)) + 1
     return Plan(form, limits, columns, n_codes, stride, flattest, np.ones(3), memory)
@@ -178,11 +182,20 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
 
 
 @part
-def search(node, histogram, tree, sums, units, state, plan):  # type: ignore[no-untyped-def]
-    """Write the best split of a node into the tree; what is drawn depends on `state`."""
+def search(node, turn, histogram, tree, sums, units, state, plan):  # type: ignore[no-untyped-def]
+    """Write the best split of a node into the tree; what is drawn depends on `state`.
+
+    `turn` says which of the two places of the memory is overwritten.
+    """
     form, limits, columns, code_counts, stride, flattest, _, memory = plan
-    tried, unit = memory.columns, memory.unit
-    whole, missing = memory.sums[0], memory.sums[1]
+    tried, unit, both = memory.columns[turn], memory.unit[turn], memory.sums[turn]
+    levels, means, order, ordered = (
+        memory.levels[turn],
+        memory.means[turn],
+        memory.order[turn],
+        memory.ordered[turn],
+    )
+    lines, places, whole, missing = memory.lines[turn], memory.places[turn], both[0], both[1]
     for k in range(3):
         whole[k], unit[k] = sums[node, k], units[node, k]
     center = tree.real[node, CENTER]
@@ -209,24 +222,19 @@ def search(node, histogram, tree, sums, units, state, plan):  # type: ignore[no-
         for k in range(3):
             missing[k] = histogram[first + n_codes, k]
         if is_category:
-            tally, first = memory.ordered, np.int64(0)
-            n_codes = list_levels(
-                histogram, j * stride, n_codes, memory.levels, memory.means, memory.order, tally
-            )
+            tally, first = ordered, np.int64(0)
+            n_codes = list_levels(histogram, j * stride, n_codes, levels, means, order, tally)
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue
         curvature = np.int64(0) if is_category or sign != 0 else curved
         sides = Sides(np.int64(limits.min_leaf), curvature, sign, low, high)
-        cut = best_newton_cut(
-            form, tally, first, n_codes, whole, missing, unit, sides, memory.lines, memory.places
-        )
+        cut = best_newton_cut(form, tally, first, n_codes, whole, missing, unit, sides, lines, places)
         if cut.place != NO_CUT and cut.gain > best:
             best = cut.gain
             if is_category:
-                levels, order, n_levels = memory.levels, memory.order, code_counts[j]
-                keep_levels(node, j, cut, tally, n_codes, levels, order, n_levels, tree, memory.sums)
+                keep_levels(node, j, cut, tally, n_codes, levels, order, code_counts[j], tree, both)
             else:
-                keep_cut(node, j, cut, tally, first, n_codes, tree, memory.sums)
+                keep_cut(node, j, cut, tally, first, n_codes, tree, both)
     if tree.whole[node, COLUMN] != LEAF:
         tree.real[node, GAIN] -= constant
 

@@ -23,6 +23,7 @@ from assay.trees.growing.statistics import center_of, moment_rows
 from assay.trees.growing.table import BinnedTable, SortedTable, sorted_table
 from assay.trees.stagewise.additive import answers_of
 from assay.trees.stagewise.engine import Array, Direction, State
+from assay.trees.stagewise.oracles import fresh_copy
 from assay.trees.stagewise.steps import constant_step
 from assay.trees.tree import EVERY_VALUE, Tree
 
@@ -66,9 +67,7 @@ class RoundFitting:
 
     def _seeded(self) -> Any:
         """A copy of the learner with seeds of its own."""
-        member = clone(self._learner)
-        names = [name for name in member.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
-        return member.set_params(**{name: int(self._draws.integers(2**31)) for name in sorted(names)})
+        return fresh_copy(self._learner, self._draws)
 
     def __call__(self, targets: Array, weight: Array) -> list[Fitted]:
         """A learner for each column of the targets."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.losses import Loss, MarginLoss, Squared
+from assay.trees.boosting.boost import best_constants
 from assay.trees.stagewise.additive import Additive
 from assay.trees.stagewise.engine import State, by_row, projection
 from assay.trees.stagewise.steps import is_endless
@@ -20,18 +21,11 @@ SOURCE = "Sangnier §1.3.3"
 SMALL_STEP = 1e-3
 """Relative change of a step that must not lower the risk."""
 
-FAR = 36.0
-"""Score that stands for an infinite one: its probability is that of a float next to 0 or 1."""
-
 
 def best_constant(loss: Loss, y: NDArray, weight: NDArray) -> Any:
-    """The constant of least loss, one per score; a large number where a class is alone and it is infinite."""
-    best = np.nan_to_num(
-        np.asarray(loss.constant_minimiser(y, weight), dtype=np.float64), posinf=FAR, neginf=-FAR
-    )
-    if best.ndim == 0:
-        return float(best)
-    return np.append(best, np.full(loss.n_scores - len(best), -FAR))  # the last classes have no rows here
+    """f_0: a number, or one per class."""
+    best = best_constants(loss, y, weight)
+    return float(best[0]) if loss.n_scores == 1 else best
 
 
 @dataclass(frozen=True, eq=False)

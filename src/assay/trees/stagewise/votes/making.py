@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.stump import DecisionStump
 from assay.trees.growing.columns import Columns
 from assay.trees.stagewise.committee import Committee, add_votes
 from assay.trees.stagewise.engine import Array, Direction, State
+from assay.trees.stagewise.oracles import fresh_copy
 from assay.trees.stagewise.proofs import training_error
 from assay.trees.stagewise.steps import newton_step
 from assay.trees.stagewise.stumps import Choice, SortedRows, best_stump, stump_tree, tree_of, units_of
@@ -117,7 +117,5 @@ class MemberFitting:
 
     def __call__(self, share: Array) -> Any:
         """The learner."""
-        member = clone(self._learner)
-        names = [name for name in member.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
-        member.set_params(**{name: int(self._draws.integers(2**31)) for name in sorted(names)})
+        member = fresh_copy(self._learner, self._draws)
         return member.fit(self._X, self._y, sample_weight=share)

@@ -13,6 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
+def conformal_rank(total: float, coverage: float) -> int:
+    """⌈(n + 1) c⌉: which of n scores in order a new one is at most, with probability at least c.
+
+    Beyond n where there are too few scores.
+
+    Examples
+    --------
+    >>> conformal_rank(19, 0.9), conformal_rank(8, 0.9)
+    (18, 9)
+    """
+    # (n + 1) c is a whole number for the usual c, but for its rounding.
+    return max(1, int(np.ceil((total + 1) * coverage - 1e-9)))
+
+
 def conformal_quantile(scores: ArrayLike, coverage: float, weight: ArrayLike | None = None) -> float:
     """The ⌈(n + 1) c⌉-th least of n scores: a new one is at most so large with probability at least c.
 
@@ -40,8 +54,7 @@ def conformal_quantile(scores: ArrayLike, coverage: float, weight: ArrayLike | N
     if np.isnan(known).any():
         raise ValueError("The scores of a conformal quantile must be numbers. Got NaN instead.")
     total = known.size if weight is None else float(np.sum(weight))
-    # (n + 1) c is a whole number for the usual c, but for its rounding.
-    place = max(1, int(np.ceil((total + 1) * coverage - 1e-9)))
+    place = conformal_rank(total, coverage)
     if place > total:
         return float("inf")
     if weight is None:
@@ -126,45 +139,6 @@ def split_conformal_intervals(predictions: ArrayLike, residuals: ArrayLike, cove
     """
     centre, half = np.asarray(predictions, dtype=np.float64), conformal_width(residuals, coverage)
     return np.column_stack([centre - half, centre + half])
-
-
-def cross_conformal_intervals(
-    predictions: ArrayLike, residuals: ArrayLike, folds: ArrayLike, coverage: float
-) -> Array:
-    """Intervals of CV+ and, with one row a fold, of the jackknife+.
-
-    With μ₋ₖ the model fitted without fold k and k(i) the fold of row i, the ends are the ⌊(n + 1)(1 − c)⌋-th
-    least of μ₋ₖ₍ᵢ₎(x) − |rᵢ| and the ⌈(n + 1) c⌉-th least of μ₋ₖ₍ᵢ₎(x) + |rᵢ|. For rows that are exchangeable
-    the coverage is at least 2c − 1 for any model, up to √(2/n) for few large folds, and close to c for stable
-    ones (Barber, Candès, Ramdas and Tibshirani 2021).
-
-    Parameters
-    ----------
-    predictions : array of shape (n_new, n_folds)
-        Of new rows, by the models that lack each fold; out-of-bag means of a forest may stand for them with
-        one fold a row.
-    residuals : array of shape (n,)
-        Of each known row under the model that lacks its fold.
-    folds : array of shape (n,)
-        Number of the fold of each known row.
-    coverage : float
-
-    Returns
-    -------
-    intervals : array of shape (n_new, 2)
-    """
-    centres = np.asarray(predictions, dtype=np.float64)[:, np.asarray(folds, dtype=np.intp)]
-    reach = np.abs(np.asarray(residuals, dtype=np.float64))
-    n_known = reach.size
-    if not 0 < coverage < 1:
-        raise ValueError(f"The 'coverage' must lie between 0 and 1. Got {coverage!r} instead.")
-    place = max(1, int(np.ceil((n_known + 1) * coverage - 1e-9)))
-    if place > n_known:
-        return np.tile([-np.inf, np.inf], (len(centres), 1))
-    # The place from below of the lower end is the place from above of the upper one: n + 1 − place.
-    low = np.partition(centres - reach, n_known - place, axis=1)[:, n_known - place]
-    high = np.partition(centres + reach, place - 1, axis=1)[:, place - 1]
-    return np.column_stack([low, high])
 
 
 def class_scores(probabilities: ArrayLike, places: ArrayLike) -> Array:
