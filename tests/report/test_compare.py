@@ -133,6 +133,18 @@ def test_noise_is_called_noise(rng):
     comparison = compare(table(X, y), methods=("LinearRegression", "Ridge"))
     assert comparison.headline.startswith("No model predicts y clearly better than its mean")
     assert not comparison.best.is_baseline
+    # A gain that is not clear beside the number of methods is not told as if it were one.
+    floor = comparison.baseline.scores
+    lucky = floor + 0.1 + np.resize([0.3, -0.3], floor.size)
+    candidates = [
+        item if item.is_baseline else dataclasses.replace(item, scores=lucky, score=lucky.mean())
+        for item in comparison.candidates
+    ]
+    told = dataclasses.replace(comparison, candidates=tuple(candidates))
+    assert not told.recommended.is_baseline
+    assert told.headline.startswith("No model predicts y clearly better")
+    (gain,) = [words for words in told.remarks if words.startswith("Against always answering the mean")]
+    assert gain.endswith(" in R², which may be luck among 2 methods.")
 
 
 def test_a_non_linear_law_is_won_by_the_kernel(rng):
@@ -248,7 +260,16 @@ def test_classes_are_compared_on_stratified_folds(classification):
     trees = {f"{kind}Classifier" for kind in kinds}
     assert {*found, "Ensemble"} == {"Baseline", "Ensemble", *expected}
     assert ("Ensemble" in found) != any("Ensemble was left out" in words for words in classification.skipped)
-    assert expected == {"AdaBoostClassifier", "LogisticRegression", "LinearSVC", *trees}
+    assert expected == {
+        "AdaBoostClassifier",
+        "KNeighborsClassifier",
+        "LinearDiscriminantAnalysis",
+        "LinearSVC",
+        "LogisticRegression",
+        "NaiveBayes",
+        "QuadraticDiscriminantAnalysis",
+        *trees,
+    }
     logistic = found["LogisticRegression"]
     assert logistic.score > 0.9 > 0.5 > found["Baseline"].score
     assert logistic.measures["ROC AUC"] > 0.95

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import assay
 from assay.models.calibration import calibration_error
-from assay.models.conformal import conformal_width
+from assay.models.conformal import conformal_quantile, conformal_width
 from assay.report import Data, compare
 from assay.report.results import about_model
+from assay.report.trials.scoring.guarantees import hand_scores
 from assay.report.trials.scoring.resampling import (
     COVERAGE,
     OWN,
@@ -109,6 +111,60 @@ def test_linear_models_bring_their_own_intervals_and_others_get_those_of_the_fol
         assert candidate.measures["coverage"] == candidate.intervals.held
         assert candidate.measures["interval width"] == candidate.intervals.width
     assert found["Ridge"].intervals.width < 0.85 * found["Baseline"].intervals.width
+
+
+def test_boosting_keeps_what_its_folds_were_off_and_makes_its_own_intervals_of_it(rng, tmp_path):
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] ** 2 + rng.normal(size=120)
+    comparison = compare(table(X, y), methods=("HistGradientBoostingRegressor",), repeats=2)
+    chosen = by_name(comparison)["HistGradientBoostingRegressor"]
+    assert chosen.intervals.source == OWN
+    off = [np.abs(y - said.predictions) for said in chosen.repeats]
+    assay.save(chosen.model, tmp_path / "model.skops")
+    model = assay.load(tmp_path / "model.skops")
+    half = conformal_quantile(np.concatenate(off), 0.9, np.full(240, 0.5))
+    ends = model[-1].predict_interval(model[:-1].transform(comparison.data.X), coverage=0.9)
+    expected = model.predict(comparison.data.X)[:, None] + np.array([-half, half])
+    np.testing.assert_allclose(ends, expected, rtol=1e-12)
+    assert half == pytest.approx(np.mean([conformal_quantile(one, 0.9) for one in off]), rel=0.1)
+
+
+def test_boosting_keeps_what_its_folds_thought_of_the_true_classes(rng):
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] + rng.normal(size=120) > 0, "yes", "no")
+    methods = ("HistGradientBoostingClassifier", "AdaBoostClassifier")
+    found = by_name(compare(table(X, y), methods=methods, repeats=1))
+    for name in methods:
+        model, (said,) = found[name].model, found[name].repeats
+        own = said.probabilities[np.arange(120), (y == "yes").astype(int)]
+        features = model[:-1].transform(pd.DataFrame(X, columns=["x0", "x1"]))
+        chances = model[-1].predict_proba(features)
+        members = 1 - chances <= np.sort(1 - own)[int(np.ceil(121 * 0.9)) - 1] + 1e-12
+        members[np.arange(120), chances.argmax(axis=1)] = True
+        np.testing.assert_array_equal(model[-1].predict_sets(features, coverage=0.9), members)
+
+
+def test_many_scores_are_counted_in_groups_by_their_largest(rng):
+    class Model:
+        calibration = None
+
+        def keep_scores(self, scores, weight):
+            self.scores, self.weight = scores, weight
+
+    model, scores = Model(), rng.normal(size=(3, 25_001))
+    scores[0, :5] = np.nan
+    assert hand_scores(model, list(scores))
+    assert len(model.scores) <= 10_000
+    assert model.weight.sum() == pytest.approx(75_003 / 3 - 5 / 3)
+    for coverage in (0.5, 0.9, 0.99):
+        handed = conformal_quantile(model.scores, coverage, model.weight)
+        exact = conformal_quantile(scores[~np.isnan(scores)], coverage, np.full(74_998, 1 / 3))
+        above = np.sum((scores > exact) & (scores <= handed))
+        assert handed >= exact
+        assert above <= 8
+    assert not hand_scores(object(), list(scores))
+    model.calibration = 0.2
+    assert not hand_scores(model, list(scores))
 
 
 def test_the_coverage_of_a_linear_model_is_that_of_fits_on_the_other_folds(regression):

@@ -16,6 +16,7 @@ from assay.report import Data, RawTable, TableEncoder, choose_data, compare, des
 from assay.report.page.explanations import explanations, relies_on
 from assay.report.page.model_pictures import model_kinds, of_the_model
 from assay.report.results import about_model, to_json
+from assay.report.trials import comparison
 from assay.report.trials.explaining import following
 from assay.report.trials.explaining.effects import Tracing, traced_columns
 from assay.report.trials.explaining.explanation import (
@@ -24,7 +25,7 @@ from assay.report.trials.explaining.explanation import (
     below_zero,
     weight_of_columns,
 )
-from assay.report.trials.explaining.importance import Importances, class_error
+from assay.report.trials.explaining.importance import Examination, Importances, loss_of
 from assay.report.trials.explaining.learning_curve import learning_curve
 from assay.report.trials.explaining.thresholds import (
     best_threshold,
@@ -276,10 +277,39 @@ def test_classes_have_effects_on_their_probabilities(rng):
     assert effect.curves[-1, 0] - effect.curves[0, 0] > 0.7
 
 
-def test_the_error_of_classes_is_the_brier_score_or_the_share_of_wrong_ones():
-    y = np.array([0, 1])
-    assert class_error(y, np.array([[0.8, 0.2], [0.6, 0.4]])).tolist() == pytest.approx([0.08, 0.72])
-    assert class_error(y, np.array([[1.0, 0.0], [1.0, 0.0]])).tolist() == [0.0, 1.0]
+class Certain:
+    """Says with probability 0 or 1 which side of zero the first feature is on."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        return np.column_stack([X[:, 0] <= 0, X[:, 0] > 0]).astype(float)
+
+
+class Naming:
+    """Names the same class without a probability."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X):
+        return (X[:, 0] > 0).astype(int)
+
+
+def test_the_error_of_classes_is_the_brier_score_or_the_share_of_wrong_ones(rng):
+    y, labels = np.array([0, 1]), np.array([0, 1])
+    brier, wrong = loss_of(Certain(), labels), loss_of(Naming(), labels)
+    assert brier(y, np.array([[0.8, 0.2], [0.6, 0.4]])).tolist() == pytest.approx([0.08, 0.72])
+    # Certainty that is wrong has a Brier score of 2, whatever the probabilities of the other rows are.
+    certain = np.array([[1.0, 0.0], [1.0, 0.0]])
+    assert brier(y, certain).tolist() == [0.0, 2.0]
+    assert wrong(y, certain).tolist() == [0.0, 1.0]
+    X = rng.normal(size=(60, 2))
+    groups = [np.array([0]), np.array([1])]
+    ask = Examination((X[:, 0] > 0).astype(int), groups, labels, seed=0)
+    cost = ask(Certain(), X)
+    assert cost[0] == pytest.approx(2 * ask(Naming(), X)[0])
+    assert cost[0] > 0.5
+    assert cost[1] == 0.0
 
 
 def test_three_classes_are_all_followed(classification):
@@ -380,6 +410,13 @@ def test_the_sentence_of_an_error_tells_that_it_falls():
     assert worse.sentence == (
         "More rows would hardly help: from 50 to 100 rows its RMSE rose by 0.20 ± 0.05."
     )
+
+
+def test_the_sentence_on_the_error_of_a_member_says_whose_it_is():
+    gain, errors = Difference(2.0, 0.5, 0.01), np.array([1.0, 1.0])
+    curve = LearningCurve(np.array([50, 100]), np.array([9.0, 7.0]), errors, gain, "RMSE", -1, member="Ridge")
+    told = "More rows would help: from 50 to 100 rows the RMSE of Ridge, its strongest member, fell by"
+    assert curve.sentence == f"{told} 2.00 ± 0.50."
 
 
 def test_more_rows_help_a_law_that_is_barely_learnt(rng):
@@ -577,6 +614,29 @@ def test_one_repetition_explains_an_ensemble_and_all_a_single_model():
             encodings=[SimpleNamespace(train=np.zeros((40, 2)))], recipe=kind.__new__(kind)
         )
         assert following.Afterwards._n_splits(asked, trial) == n_splits
+
+
+def test_the_learning_curve_of_an_ensemble_is_that_of_its_strongest_member(rng, monkeypatch):
+    monkeypatch.setattr(comparison, "clear_ensemble", lambda found: found.candidates[-1])
+    X = pd.DataFrame(rng.normal(size=(250, 3)), columns=list("abc"))
+    y = 2 * X["a"] + 3 * np.sin(2.5 * X["c"]) + 0.5 * rng.normal(size=250)
+    asked = ["Ridge", "KernelRidge", "Ensemble"]
+    found = compare(Data.from_frame(X, y.to_numpy()), folds=3, repeats=1, methods=asked)
+    assert found.recommended.is_ensemble
+    weights = found.recommended.weights
+    strongest = max(weights, key=weights.get)
+    member = next(item for item in found.candidates if item.name == strongest)
+    learning = found.explanation.learning
+    assert learning.scores[-1] == pytest.approx(member.scores.mean())
+    assert f"rows {strongest}, its strongest member, gained" in learning.sentence
+    assert f"Of {strongest}, the strongest member." in explanations(found)
+    assert json.loads(to_json(found))["explanation"]["learning_curve_of"] == strongest
+    # Its first point takes no fit of the other member.
+    fits, real = [], Recipe.fit
+    monkeypatch.setattr(Recipe, "fit", lambda self, *rest: fits.append(self.name) or real(self, *rest))
+    compare(Data.from_frame(X, y.to_numpy()), folds=3, repeats=1, methods=asked)
+    assert fits.count(strongest) == 4 + 2 * 3
+    assert {fits.count(name) for name in weights if name != strongest} == {4}
 
 
 def test_every_picture_of_a_recommended_forest_can_be_drawn(rng):

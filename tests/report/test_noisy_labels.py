@@ -30,6 +30,39 @@ def test_classes_that_overlap_do_not_look_noisy(rng, slope, n_rows):
     assert share_of_alarms(rng, slope, 0.0, n_rows) <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / N_DRAWS)
 
 
+CHANCES = {
+    "heavy tails": lambda rng, n: 0.5 + np.arctan(rng.standard_cauchy(n)) / np.pi,
+    "a rare class": lambda rng, n: 1 / (1 + np.exp(4 - 2 * rng.normal(size=n))),
+    "two sides": lambda rng, n: 1 / (1 + np.exp(2 - 2 * rng.normal(size=n) ** 2)),
+    "few values": lambda rng, n: np.array([0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99])[rng.integers(0, 7, n)],
+    "shares at random": lambda rng, n: rng.random(n),
+}
+
+
+@pytest.mark.parametrize("law", CHANCES)
+@pytest.mark.parametrize("n_rows", [160, 640])
+def test_clean_labels_of_other_laws_do_not_look_noisy(rng, law, n_rows):
+    """Known chances, and chances known up to noise: how strange a clean label is falls as they get surer."""
+    alarms = 0
+    for draw in range(N_DRAWS):
+        chance = np.clip(CHANCES[law](rng, n_rows), 1e-9, 1 - 1e-9)
+        y = (rng.random(n_rows) < chance).astype(int)
+        odds = np.log(chance / (1 - chance)) + (draw % 2) * 0.5 * rng.normal(size=n_rows)
+        said = 1 / (1 + np.exp(-odds))
+        alarms += contradicting_rows(y, np.column_stack([1 - said, said]), LABELS).size > 0
+    assert alarms / N_DRAWS <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / N_DRAWS)
+
+
+def test_clean_labels_of_three_classes_do_not_look_noisy(rng):
+    alarms, n_rows = 0, 400
+    for _ in range(N_DRAWS):
+        centre = rng.normal(size=(n_rows, 3)) * 1.5
+        shares = np.exp(centre) / np.exp(centre).sum(axis=1, keepdims=True)
+        y = (shares.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1)
+        alarms += contradicting_rows(y, shares, np.arange(3)).size > 0
+    assert alarms / N_DRAWS <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / N_DRAWS)
+
+
 def test_labels_turned_around_look_noisy_the_more_rows_the_surer(rng):
     few, many = (share_of_alarms(rng, 10.0, 0.1, n_rows) for n_rows in (300, 2000))
     assert few > 0.2

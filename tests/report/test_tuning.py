@@ -89,7 +89,7 @@ BOOSTING = {
 def losses_by_hand(leaf, X, y, parts, power=2):
     """Mean loss of the rows not learnt from after each round, a fold that stopped going on as it stopped."""
     curves, model = [], BOOSTING["regression"].make(0)
-    model.set_params(min_samples_leaf=leaf, learning_rate=0.2, max_iter=250, tol=2e-4)
+    model.set_params(min_samples_leaf=leaf, learning_rate=0.2, max_iter=250, max_bins=63, tol=2e-4)
     for learn, held in parts:
         probe = clone(model).fit(X[learn], y[learn], X_val=X[held], y_val=y[held])
         curves.append([np.mean(np.abs(y[held] - said) ** power) for said in probe.staged_predict(X[held])])

@@ -238,6 +238,17 @@ def test_a_mistyped_digit_is_told_in_a_column_and_in_the_target(rng):
     assert "'size' is 1000 in one row" in notes[0]
 
 
+def test_what_may_make_every_number_wrong_is_told_before_how_texts_were_read(tmp_path, rng):
+    price = rng.integers(2_000, 20_000, 150)
+    lines = [f'"${value:,}","{km:,}",{km % 7}' for value, km in zip(price, 9 * price, strict=True)]
+    lines[5] = '"$12,345,678","40,000",3'
+    (tmp_path / "cars.csv").write_text("price,km,seats\n" + "\n".join(lines))
+    data = choose_data(read_table(tmp_path / "cars.csv"), target="price")
+    assert data.notes[0].startswith(f"'price' is 12,345,678 in one row and {np.delete(price, 5).min()} to ")
+    assert f" to {np.delete(price, 5).max():,} in the others" in data.notes[0]
+    assert any("amounts of money" in note for note in data.notes[1:])
+
+
 @pytest.mark.parametrize("law", ["normal", "lognormal", "pareto", "exponential", "poisson", "student"])
 def test_heavy_tails_are_rarely_called_mistyped(law):
     rng = np.random.default_rng(1)

@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 
 from assay import parameters
 from assay.certificates import Certificates
+from assay.models.conformal import class_scores
 from assay.report.errors import ReportError
 from assay.report.methods import find_method
 from assay.report.results import about_fit
@@ -29,7 +30,7 @@ from assay.report.tables.encoding.encoder import ClusterEncoder, PlainEncoder, T
 from assay.report.tables.files.options import Reading
 from assay.report.tables.files.reading import read_table
 from assay.report.trials.candidate import certificates_of
-from assay.report.trials.scoring.guarantees import kept_for_classes, residual_quantiles
+from assay.report.trials.scoring.guarantees import hand_scores, kept_for_classes, residual_quantiles
 from assay.report.trials.trial import noted
 
 
@@ -166,8 +167,12 @@ def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, A
             if y.size > LARGE_TABLE:
                 break
         if classes is None:
-            return {"residual_quantiles": residual_quantiles((y - predictions)[seen])}
+            residuals = (y - predictions)[seen]
+            hand_scores(model, [np.abs(residuals)])
+            return {"residual_quantiles": residual_quantiles(residuals)}
         known = None if shares is None else shares[seen]
+        if known is not None:
+            hand_scores(model, [class_scores(known, np.searchsorted(classes, y[seen]))])
         return kept_for_classes(y[seen], [(predictions[seen], known)], classes)
     return {}
 

@@ -86,7 +86,7 @@ def catalogue() -> tuple[Method, ...]:
     --------
     >>> from assay.report import catalogue
     >>> [method.name for method in catalogue() if method.task == "classification"][:2]
-    ['LinearSVC', 'LogisticRegression']
+    ['BayesClassifier', 'BernoulliNB']
     """
     return tuple(describe(entry.kind, entry.room) for entry in estimators())
 

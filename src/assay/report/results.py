@@ -212,6 +212,7 @@ def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
         ]
         if learning is not None
         else None,
+        "learning_curve_of": None if learning is None else learning.member or None,
         "threshold": told,
     }
 

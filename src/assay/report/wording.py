@@ -24,15 +24,15 @@ def signed(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number as one writes it: all digits of a whole one, six of another.
+    """A number as one writes it: all digits of a whole one, six of another; a year has no separator.
 
     Examples
     --------
-    >>> number(-999.0), number(32500000.0), number(0.1234567)
-    ('−999', '32,500,000', '0.123457')
+    >>> number(-999.0), number(2024), number(19160.0), number(0.1234567)
+    ('−999', '2024', '19,160', '0.123457')
     """
     whole = float(value).is_integer() and abs(value) < 1e15
-    text = (f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.0f}") if whole else f"{value:.6g}"
+    text = (f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.0f}") if whole else f"{value:.6g}"
     return text.replace("-", "−")
 
 

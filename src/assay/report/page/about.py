@@ -24,7 +24,7 @@ CODE = re.compile(r"`([^`]+)`|\b([a-z][a-z0-9]*(?:_[a-z0-9]{3,})+)")
 COLUMN = re.compile(r"^\s*\S|\s\s\S")
 WORD = re.compile(r"(?<!\S)\S")
 SUBSCRIPT = re.compile(
-    r"(?P<base>(?<![A-Za-z0-9_<])[^\W\d_]|[‖′]|\b(?:min|max|argmin|mean))_"
+    r"(?P<base>(?<![A-Za-z0-9_<])[^\W\d_][\u0300-\u036f]?|[‖′]|\b(?:min|max|argmin|argmax|mean))_"
     r"(?P<script>\{[^{}]*\}|\*|[·A-Za-zα-ω0-9]{1,2}′?·?(?![a-z0-9])|row\b|col\b)"
 )
 SUPERSCRIPT = re.compile(

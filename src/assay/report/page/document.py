@@ -149,8 +149,8 @@ HOW_REGRESSION = (
     *HOW_FOLDS,
     "R² is 1 − (squared error) / (squared error of the fold's mean), averaged over the splits.",
     "Coverage is the share of unseen rows that the 90 % prediction intervals held. A method without "
-    "intervals of its own gets them from its residuals on other folds; so does boosting, whose own would "
-    "take a fifth of the rows away from the fit.",
+    "intervals of its own gets them from its residuals on other folds; boosting keeps these residuals, "
+    "and its own intervals are made of them.",
     *HOW_NOISE,
 )
 HOW_CLASSIFICATION = (

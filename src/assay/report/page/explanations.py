@@ -109,7 +109,9 @@ def _overviews(comparison: Comparison) -> Iterator[Picture]:
         yield _small(on_axes, IMPORTANCE_CAPTION, "importances", basis=basis)
     if explained.learning is not None:
         on_axes = partial(_draw_learning, explained.learning)
-        caption = f"{explained.learning.verdict} Lines: two standard errors."
+        whose = explained.learning.member
+        whose = f" Of {whose}, the strongest member." if whose else ""
+        caption = f"{explained.learning.verdict}{whose} Lines: two standard errors."
         basis = _basis(comparison, explained.learning.n_splits)
         yield _small(on_axes, caption, "learning", basis=basis)
     if explained.threshold is not None:

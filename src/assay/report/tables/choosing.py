@@ -128,7 +128,7 @@ def choose_data(
     aside = [*read, *filter(None, (target or declared, group))]
     whole = table.frame if kept.all() else table.frame.loc[kept].reset_index(drop=True)
     frame, columns, decided = _described(table, whole.drop(columns=list(dict.fromkeys(aside))))
-    notes += [*decided, *doubts(frame, columns, y, target)]
+    notes = [*doubts(frame, columns, y, target), *notes, *decided]  # what a terminal must show comes first
     return Data(
         table.name,
         frame[[column.name for column in columns if column.learnable]],

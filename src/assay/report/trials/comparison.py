@@ -175,7 +175,9 @@ class Comparison:
             first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
             common = "always naming the commonest class"
         sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
-        return (first, *(f"Against {common} it gains {size} in {self.score_name}." for size in sizes))
+        luck = "" if any(self.verdict.beating) else f", which may be luck among {len(self._models)} methods"
+        luck = luck if len(self._models) > 1 else ""
+        return (first, *(f"Against {common} it gains {size} in {self.score_name}{luck}." for size in sizes))
 
     @property
     def _better(self) -> str:

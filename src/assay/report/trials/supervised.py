@@ -14,6 +14,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
 from assay.models.calibration import calibration_error
+from assay.models.conformal import class_scores
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
@@ -27,8 +28,10 @@ from assay.report.trials.explaining.following import Afterwards, followed_classe
 from assay.report.trials.explaining.importance import Examination, summarise
 from assay.report.trials.roster import roster
 from assay.report.trials.scoring.folds import folds_of, judged_rows, predicted_share, repeats_of
+from assay.report.trials.scoring.guarantees import hand_scores
 from assay.report.trials.scoring.metrics import KNOWN, SHOWN, Judged, Metric, metric_of
 from assay.report.trials.scoring.resampling import (
+    OWN,
     FoldSplit,
     corrected_error,
     default_repeats,
@@ -229,10 +232,17 @@ class ValidatedMethod(Contender):
         if labels is None:
             told = [(said.predictions, said.folds, said.bounds) for said in repeats]
             intervals = measure_intervals(seen, told, in_order=self.settings.tuning.times is not None)
+            if intervals is not None and hand_scores(
+                final.model, [np.abs(seen - said.predictions) for said in repeats]
+            ):
+                intervals = intervals._replace(source=OWN)
             if intervals is not None:
                 measures |= {"coverage": intervals.held, "interval width": intervals.width}
         elif outputs.probabilities is not None:
             measures["calibration error"] = self._calibration(answers)
+            true = np.searchsorted(labels, seen)
+            shares = [said.probabilities for said in repeats if said.probabilities is not None]
+            hand_scores(final.model, [class_scores(share, true) for share in shares])
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
         importances = summarise(

@@ -56,13 +56,12 @@ def doubts(
     >>> print(*doubts(frame, describe_columns(frame)))
     'degrees' is −999 in 2 rows and 0 to 6.245 in the others: if that means missing, use --na degrees=-999.
     """
-    values = {
+    values = {} if y is None or y.dtype.kind != "f" or target is None else {target: y}
+    values |= {
         column.name: finite(frame[column.name])
         for column in columns
         if column.learnable and column.kind == "numeric"
     }
-    if y is not None and y.dtype.kind == "f" and target is not None:
-        values[target] = y
     codes, slips = list[str](), list[str]()
     for name, numbers in values.items():
         code = sentinel(numbers)

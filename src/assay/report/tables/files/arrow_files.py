@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -62,7 +62,8 @@ def read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence[
     check_names(table.column_names, name)
     frame = table.to_pandas()
     frame.columns = frame.columns.map(str)
-    unread = tuple(column for column in names if column not in table.column_names)
+    were_read = set(table.column_names)
+    unread = tuple(column for column in names if column not in were_read)
     row_names = None if isinstance(frame.index, pd.RangeIndex) else tuple(map(str, frame.index))
     frame = frame if row_names is None else frame.reset_index(drop=True)
     return ArrowTable(frame, row_names, unread)
@@ -83,15 +84,16 @@ def _require_one_schema(pa: Any, folder: Path, name: str) -> None:
 
 def _wanted(names: Sequence[str], without: Sequence[str]) -> list[str] | None:
     """The columns to read; None for all, also where none would be left: that is for others to say."""
-    kept = [name for name in names if name not in without]
+    unwanted = set(without)
+    kept = [name for name in names if name not in unwanted]
     return kept if 0 < len(kept) < len(names) else None
 
 
 def arrow_blocks(
-    place: Path | IO[bytes], name: str, kind: str, wanted: Sequence[str], n_rows: int
+    place: Path | IO[bytes], name: str, kind: str, wanted: Collection[str], n_rows: int
 ) -> Iterator[pd.DataFrame]:
     """The table in blocks of rows, its wanted columns alone."""
-    pa = arrow()
+    pa, wanted = arrow(), frozenset(wanted)
     batches: Any = {"Parquet": _parquet_batches, "Arrow": _ipc_batches, "folder": _folder_batches}[kind]
     try:
         for batch in batches(pa, place, wanted, n_rows):
@@ -105,7 +107,7 @@ def arrow_blocks(
         raise not_whole(name, kind) from error
 
 
-def _parquet_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _parquet_batches(pa: Any, place: Path | IO[bytes], wanted: Collection[str], n_rows: int) -> Iterator[Any]:
     # Read through a small buffer: else pyarrow holds the columns of a whole row group.
     with pa.parquet.ParquetFile(place, pre_buffer=False, buffer_size=2**20) as file:
         names = file.schema_arrow.names
@@ -113,14 +115,14 @@ def _parquet_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_
         yield from file.iter_batches(n_rows, columns=[name for name in names if name in wanted])
 
 
-def _folder_batches(pa: Any, place: Path, wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _folder_batches(pa: Any, place: Path, wanted: Collection[str], n_rows: int) -> Iterator[Any]:
     data = pa.dataset.dataset(parquet_files(place), partitioning="hive")
     yield pa.RecordBatch.from_pylist([], schema=data.schema)
     columns = [name for name in data.schema.names if name in wanted]
     yield from data.to_batches(columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1)
 
 
-def _ipc_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
+def _ipc_batches(pa: Any, place: Path | IO[bytes], wanted: Collection[str], n_rows: int) -> Iterator[Any]:
     with ExitStack() as stack:
         file = stack.enter_context(pa.OSFile(str(place))) if isinstance(place, Path) else place
         with pa.ipc.open_file(file) as whole:

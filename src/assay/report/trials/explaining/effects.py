@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,31 +98,16 @@ def effects_of(
         Names of the classes whose probabilities are followed, and their places among the labels.
     """
     known = {column.name: column for column in whole.encoder.columns if column.learnable}
-    effects = []
-    for name in columns[:MAX_COLUMNS]:
-        scale = scale_of(table[name], known[name])
-        if len(scale.positions) < 2:
-            continue
-        partner, correlation = partner_of(whole, name)
-        local = scale.ordered and correlation >= TOGETHER
-        n_rows = max(FEWEST_ROWS, (ROWS_OF_LOCAL if local else ROWS_OF_PARTIAL) // len(splits))
-        set_to = partial(trace_of, name=name, scale=scale, local=local, n_rows=n_rows)
-        questions = [set_to(split.encoder, split.frame).question(split.features) for split in splits]
-        curves = np.array(
-            [
-                asked_together(answers_of(split.model, labels), [question])[0]
-                for split, question in zip(splits, questions, strict=True)
-            ]
-        )
-        if followed is not None:
-            curves = curves[:, :, list(followed.values())]
-        errors = np.apply_along_axis(corrected_error, 0, curves, share)
-        told = (partner, correlation) if local else ("", 0.0)
-        mean = curves.mean(axis=0)
-        effects.append(
-            Effect(name, scale.kind, scale.positions, scale.names, mean, errors, tuple(followed or ()), *told)
-        )
-    return tuple(effects)
+    scales = {name: scale_of(table[name], known[name]) for name in columns[:MAX_COLUMNS]}
+    traced = [Traced.of(whole, name, scale) for name, scale in scales.items() if len(scale.positions) > 1]
+    curves = []
+    for split in splits:
+        traces = [
+            trace_of(split.encoder, split.frame, item, max(FEWEST_ROWS, item.n_rows // len(splits)))
+            for item in traced
+        ]
+        curves.append(Tracing(tuple(traces), labels)(split.model, split.features))
+    return summarise_effects(traced, curves, columns, share=share, followed=followed)
 
 
 def scale_of(values: pd.Series[Any], column: Column, n_values: int = N_VALUES) -> Scale:
@@ -151,6 +135,18 @@ class Traced(NamedTuple):
     partner: str
     correlation: float
 
+    @property
+    def n_rows(self) -> int:
+        """Rows of all splits that the effect on the recommended model is measured on."""
+        return ROWS_OF_LOCAL if self.partner else ROWS_OF_PARTIAL
+
+    @classmethod
+    def of(cls, whole: Split, name: str, scale: Scale) -> Traced:
+        """With a partner where single steps from row to row are needed: the other column goes with it."""
+        partner, correlation = partner_of(whole, name)
+        local = scale.ordered and correlation >= TOGETHER
+        return cls(name, scale, partner, correlation) if local else cls(name, scale, "", 0.0)
+
 
 def traced_columns(
     table: pd.DataFrame, columns: Sequence[Column], kind: type[TableEncoder]
@@ -165,10 +161,7 @@ def traced_columns(
     for column in used:
         scale = scale_of(table[column.name], column, FEW_VALUES)
         if len(scale.positions) > 1:
-            partner, correlation = partner_of(whole, column.name)
-            local = scale.ordered and correlation >= TOGETHER
-            told = (partner, correlation) if local else ("", 0.0)
-            traced.append(Traced(column.name, scale, *told))
+            traced.append(Traced.of(whole, column.name, scale))
     return tuple(traced)
 
 
@@ -190,13 +183,7 @@ class Tracing:
     ) -> Tracing:
         """For the rows of a split, as they are in the table, and what encodes them."""
         n_rows = max(2, PREDICTIONS_OF_A_SPLIT // max(1, len(traced) * FEW_VALUES * repeats))
-        return cls(
-            tuple(
-                trace_of(encoder, frame, item.name, item.scale, local=bool(item.partner), n_rows=n_rows)
-                for item in traced
-            ),
-            labels,
-        )
+        return cls(tuple(trace_of(encoder, frame, item, n_rows) for item in traced), labels)
 
     def __call__(self, model: Any, features: NDArray) -> list[NDArray]:
         """The curve of each column."""
@@ -266,27 +253,20 @@ class Trace(NamedTuple):
         return curve - curve.mean(axis=0)
 
 
-def trace_of(
-    encoder: TableEncoder,
-    frame: pd.DataFrame,
-    name: str,
-    scale: Scale,
-    *,
-    local: bool,
-    n_rows: int,
-) -> Trace:
-    """How a column is set to the values of its scale, in rows of a table."""
+def trace_of(encoder: TableEncoder, frame: pd.DataFrame, traced: Traced, n_rows: int) -> Trace:
+    """How a column is set to the values of its scale, in so many rows of a table."""
+    name, scale = traced.name, traced.scale
     used = [column for column in encoder.columns if column.learnable]
     place = [column.name for column in used].index(name)
     group, column = encoder.groups()[place], used[place]
     settings = encoder.codes_[place].encode(scale.values.rename(name), column)
     settings = (settings - encoder.mean_[group]) / encoder.scale_[group]
-    if local:
-        rows = spread(len(frame), n_rows)
+    rows = spread(len(frame), n_rows)
+    if traced.partner:
         bins = bins_of(_positions(frame[name].iloc[rows], column, scale), scale.positions)
         if np.any(bins >= 0):
             return Trace(group, settings, bins, rows)
-    return Trace(group, settings, None, spread(len(frame), n_rows))
+    return Trace(group, settings, None, rows)
 
 
 def spread(n_rows: int, most: int) -> NDArray[np.intp]:

@@ -78,6 +78,8 @@ class LearningCurve(NamedTuple):
         −1 where the score is an error, which better models have less of.
     n_splits : int or None
         Splits that the scores are means over, where those are not all.
+    member : str
+        The member of an ensemble whose scores they are: the one of the greatest weight.
     """
 
     sizes: NDArray
@@ -87,6 +89,7 @@ class LearningCurve(NamedTuple):
     score_name: str
     sign: int = 1
     n_splits: int | None = None
+    member: str = ""
 
     @property
     def sentence(self) -> str:
@@ -107,10 +110,13 @@ class LearningCurve(NamedTuple):
 
     @property
     def _change(self) -> str:
+        size = plus_minus(abs(self.gain.mean) if self.sign < 0 else self.gain.mean, self.gain.standard_error)
+        member = f"{self.member}, its strongest member," if self.member else ""
         if self.sign > 0:
-            return f"it gained {plus_minus(self.gain.mean, self.gain.standard_error)} in {self.score_name}"
+            return f"{member or 'it'} gained {size} in {self.score_name}"
         verb = "fell" if self.gain.mean >= 0 else "rose"
-        return f"its {self.score_name} {verb} by {plus_minus(abs(self.gain.mean), self.gain.standard_error)}"
+        whose = f"the {self.score_name} of {member}" if member else f"its {self.score_name}"
+        return f"{whose} {verb} by {size}"
 
 
 class Threshold(NamedTuple):

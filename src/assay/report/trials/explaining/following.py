@@ -191,7 +191,9 @@ class Afterwards:
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
         with suppress(*FAILURES):
-            learning = self._learning(chosen, contender)
+            learning = self._learning(*self._strongest(comparison, chosen, contender))
+            if learning is not None and chosen.weights is not None:
+                learning = learning._replace(member=next(iter(chosen.weights)))
         cautions = tuple[str, ...]()
         if self.settings.labels is None:
             said = np.concatenate([repeat.predictions for repeat in chosen.repeats])
@@ -245,6 +247,19 @@ class Afterwards:
         certain = chosen.probabilities is None
         share = self.settings.share
         return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
+
+    def _strongest(
+        self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod
+    ) -> tuple[Candidate, ValidatedMethod]:
+        """The model itself; of an ensemble, the member of the greatest weight.
+
+        Every point of a learning curve is a fit with a choice of parameters, for an ensemble one per member.
+        """
+        if chosen.weights is None:
+            return chosen, contender
+        name = next(iter(chosen.weights))
+        member = next(item for item in comparison.candidates if item.name == name)
+        return member, next(item for item in self.contenders if item.recipe.name == name)
 
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
         encodings, settings, rows = contender.encodings, self.settings, []

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.models.importance import permutation_importance, squared_error
+from assay.models.importance import RowLoss, permutation_importance, squared_error
 from assay.report.tables.encoding.encoder import TableEncoder
-from assay.report.trials.scoring.resampling import corrected_error
+from assay.report.trials.scoring.resampling import brier_error, corrected_error
 
 PREDICTIONS_OF_A_SPLIT = 5_000
 """Rows that every model is asked about for its importances on one split, a fraction of what its fit takes;
@@ -82,12 +82,16 @@ def answers_of(model: Any, labels: NDArray | None) -> Callable[[NDArray], NDArra
     return shares
 
 
-def class_error(y: NDArray, shares: NDArray) -> NDArray:
-    """Σ_k (p_k − 1{y = k})² of each row, the true class given by its place; half where p is 0 or 1."""
-    true = np.zeros_like(shares)
-    true[np.arange(len(true)), y] = 1.0
-    certain = bool(np.all((shares == 0.0) | (shares == 1.0)))
-    return np.square(shares - true).sum(axis=1) * (0.5 if certain else 1.0)
+def wrong_class(y: NDArray, shares: NDArray) -> NDArray:
+    """1 for each row whose class is not the one named, else 0."""
+    return np.asarray(shares[np.arange(len(shares)), y] < 1.0, dtype=np.float64)
+
+
+def loss_of(model: Any, labels: NDArray | None) -> RowLoss:
+    """What the answers of a model are judged by: by what they are, not by their values in a few rows."""
+    if labels is None:
+        return squared_error
+    return brier_error if hasattr(model, "predict_proba") else wrong_class
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,12 @@ class Examination:
         rng = np.random.default_rng([self.seed, len(features)])
         rows = np.sort(rng.choice(len(features), n_rows, replace=False))
         truth = self.truth[rows] if self.labels is None else np.searchsorted(self.labels, self.truth[rows])
-        loss = squared_error if self.labels is None else class_error
         options: dict[str, Any] = {"groups": self.groups, "random_state": rng}
         options["n_repeats"] = int(np.clip(n_asked // n_rows, 1, REPEATS))
         predict = answers_of(model, self.labels)
-        return permutation_importance(predict, features[rows], truth, loss, **options).mean
+        return permutation_importance(
+            predict, features[rows], truth, loss_of(model, self.labels), **options
+        ).mean
 
 
 def screened(

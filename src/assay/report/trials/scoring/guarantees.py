@@ -83,6 +83,36 @@ def kept_for_classes(y: NDArray, repeats: Sequence[Named], labels: NDArray) -> d
     return {"class_quantiles": mean_quantiles(kept), "class_shares": shares.tolist()}
 
 
+MOST_SCORES = 10_000
+"""Scores that a model is handed; of more, each of so many groups in order is counted as its largest."""
+
+
+def hand_scores(model: Any, scores: Sequence[NDArray]) -> bool:
+    """Let a model make intervals or class sets of its own from scores of unseen rows, where it can.
+
+    Parameters
+    ----------
+    model : fitted model
+    scores : one array of shape (n_rows,) per repetition
+        |residuals| or `class_scores` of every row by models that had not seen it; NaN where there was none.
+
+    Returns
+    -------
+    handed : bool
+        False for a model that takes no scores, or has its own.
+    """
+    if not hasattr(model, "keep_scores") or model.calibration is not None:
+        return False
+    known = np.sort(np.concatenate(scores))
+    known = known[~np.isnan(known)]
+    size = -(-known.size // MOST_SCORES)
+    if not size:
+        return False
+    last = np.append(np.arange(size - 1, known.size - 1, size), known.size - 1)
+    model.keep_scores(known[last], np.diff(last, prepend=-1) / len(scores))
+    return True
+
+
 def quantile_for(quantiles: Mapping[str, float], coverage: float) -> float | None:
     """The quantile kept for a coverage, or for the next greater one; None where all are smaller.
 

@@ -137,5 +137,11 @@ def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
     >>> brier_score(np.array(["a", "b"]), np.array([[1.0, 0.0], [0.5, 0.5]]), np.array(["a", "b"]))
     0.25
     """
-    truth = np.asarray(y)[:, None] == labels[None, :]
-    return float(np.mean(np.sum((probabilities - truth) ** 2, axis=1)))
+    return float(np.mean(brier_error(np.searchsorted(labels, y), probabilities)))
+
+
+def brier_error(places: NDArray, probabilities: NDArray) -> NDArray[np.float64]:
+    """Σ_k (p_k − 1{y = k})² of each row, the true class given by its place among the labels."""
+    true = np.zeros_like(probabilities, dtype=np.float64)
+    true[np.arange(len(true)), places] = 1.0
+    return np.square(probabilities - true).sum(axis=1)
