@@ -43,6 +43,9 @@ UNSEEN: dict[str, dict[str, str]] = {
     "DivisiveClustering": {
         SYMMETRY: "children_",
     },
+    "KernelFisherDiscriminant": {
+        NOT_READ: "condition_number_",
+    },
     "LinearRegression": {
         NOT_READ: "condition_number_",
     },

@@ -32,6 +32,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "AgglomerativeClustering": {
         "linkage": ("single", "complete", "average", "weighted", "centroid", "median")
     },
+    "BinnedKernelDensity": {"bandwidth": ("silverman",)},
     "BaggingClassifier": {"voting": ("hard",)},
     "BisectingKMeans": {"init": ("random",), "bisecting_strategy": ("largest_cluster",)},
     "ColumnDroppingRegression": {"keep": ("first",)},
@@ -47,8 +48,12 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "solver": DIRECT_SOLVERS,
         "dictionary": ("histogram", "spline", "wavelet", "polynomial"),
     },
+    "EmpiricalDistribution": {"band": ("hoeffding",)},
     "ExtraTreesClassifier": {"class_weight": ("balanced", "balanced_subsample")},
+    "FisherDiscriminant": {"scaling": ("l2",), "rule": ("optimal_threshold",)},
     "FuzzyCMeans": {"init": ("random",)},
+    "GaussianNB": {"priors": ("uniform",)},
+    "GenerativeClassifier": {"priors": ("uniform",)},
     "GeneralizedLinear": {
         "family": ("quasi_poisson", "gamma", "inverse_gaussian", "tweedie"),
         "solver": ("newton", "quasi_newton"),
@@ -84,8 +89,27 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "KMedian": {"method": ("alternate",), "init": ("k-medoids++", "random")},
     "KMedoids": {"method": ("pam", "alternate"), "init": ("k-medoids++", "random")},
+    "KernelDensity": {
+        "bandwidth": ("scott", "silverman", "sheather-jones"),
+        "kernel": ("epanechnikov", "exponential", "triangular"),
+        "form": ("product",),
+    },
+    "KernelFisherDiscriminant": {
+        "kernel": ("linear", "laplacian", "polynomial"),
+        "regulariser": ("identity",),
+        "scatter": ("as_printed",),
+        "rule": ("optimal_threshold",),
+    },
+    "KNeighborsClassifier": {"weights": ("distance", "gaussian"), "ties": ("positive", "nearest")},
+    "KNeighborsRegressor": {"weights": ("distance", "gaussian")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
+    "LinearDiscriminantAnalysis": {
+        "solver": ("lsqr", "eigen"),
+        "shrinkage": ("auto", "oas"),
+        "priors": ("empirical", "uniform"),
+        "covariance": ("unbiased", "total"),
+    },
     "LinearRegression": {"solver": SOLVERS},
     "LinearSVC": {
         "solver": ("newton", "dual_coordinate"),
@@ -97,17 +121,32 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "solver": ("newton", "quasi_newton", "gradient_descent"),
         "class_weight": ("balanced",),
     },
+    "MovingWindowDensity": {"window": ("half_open",)},
     "MiniBatchKMeans": {"init": ("k-means++", "farthest", "random")},
+    "NearestCentroid": {"metric": ("manhattan",), "priors": ("empirical",)},
+    "MixedDiscriminant": {"covariance": ("shared",), "priors": ("uniform",)},
+    "NaiveBayes": {"families": ("histogram", "kernel"), "priors": ("uniform",)},
     "OPTICS": {"cluster_method": ("dbscan",)},
     "OverlappingClustering": {"loadings": ("soft", "hard")},
     "PolynomialMap": {"basis": ("legendre", "chebyshev")},
     "PolynomialRegression": {"solver": DIRECT_SOLVERS, "basis": ("legendre", "chebyshev")},
+    "QuadraticDiscriminantAnalysis": {
+        "solver": ("eigen",),
+        "shrinkage": ("auto", "oas"),
+        "priors": ("empirical", "uniform"),
+        "covariance": ("unbiased",),
+    },
     "RandomForestClassifier": {"class_weight": ("balanced", "balanced_subsample")},
+    "RadiusNeighborsClassifier": {"weights": ("distance", "gaussian")},
+    "RadiusNeighborsRegressor": {"weights": ("distance", "gaussian")},
     "ReducedRankRegression": {
         "method": ("nuclear", "row_sparse"),
         "axis": ("responses",),
         "weighting": ("residual", "canonical"),
     },
+    "BayesClassifier": {"ties": ("last",)},
+    "PlugInClassifier": {"ties": ("last",)},
+    "RandomClassifier": {"strategy": ("prior",)},
     "Ridge": {"solver": SOLVERS},
     "SGDClassifier": {
         "penalty": ("l1", "elasticnet"),
@@ -140,6 +179,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "extrapolation": ("linear", "continue"),
     },
     "StagewiseAdditive": {"base": ("stumps",)},
+    "Whitener": {"method": ("principal",)},
     "WaveletMap": {"wavelet": ("daubechies",)},
 }
 
@@ -157,12 +197,30 @@ SUMMED = {
     "max_features": SAME_GROWER,
 }
 
+SEARCHES = {"algorithm": "every search gives the same bits: tests/distances/test_search.py"}
+
 # Estimator → parameter → named values that are no variant, with the reason.
+EMPIRICAL = {"priors": "'empirical' is None", "class_prior": "'uniform' is fit_prior=False"}
 NOT_TRIED: dict[str, dict[str, str]] = {
+    **dict.fromkeys(("BernoulliNB", "CategoricalNB", "GaussianNB", "GenerativeClassifier"), EMPIRICAL),
+    "MixedDiscriminant": {**EMPIRICAL, "binary_features": "'auto' is a choice of columns"},
+    "MultinomialNB": EMPIRICAL,
+    "NaiveBayes": {
+        **EMPIRICAL,
+        "families": "the others take counts or levels: tests/discriminant/test_naive_bayes.py",
+        "categorical_features": "'from_dtype' is a choice of columns",
+    },
     **dict.fromkeys(("GradientBoostingClassifier", "GradientBoostingRegressor"), SUMMED),
     **dict.fromkeys(
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
         GROWN,
+    ),
+    **dict.fromkeys(
+        (
+            *("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"),
+            *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"),
+        ),
+        SEARCHES,
     ),
     "AdaBoostClassifier": {"calibration_method": HONEST},
     "HistGradientBoostingClassifier": {"calibration_method": HONEST},
@@ -174,6 +232,11 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         "family": "the others take counts or proportions: tests/linear/test_generalized.py",
         "link": "each suits few families: tests/linear/test_generalized.py",
     },
+    "HistogramDensity": {"bins": "'oracle' needs a law of one column: tests/density/test_histogram.py"},
+    "KernelDensity": {
+        "bandwidth": "'holder' and 'oracle' are of one column: tests/density/test_bandwidths.py"
+    },
+    "Whitener": {"scope": "'within' takes labels: tests/discriminant/test_whitener.py"},
     "KernelRidge": {"kernel": "'exponential' overflows on large values, 'precomputed' takes a Gram matrix"},
     "KernelKMeans": {"kernel": "the others differ in the Gram matrix alone: tests/kernels"},
     "SGDClassifier": {

@@ -15,6 +15,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import get_tags
 
 from assay.datasets import Blobs, GaussianClasses, LinearGaussian
+from assay.models import Density
 
 FITTED = re.compile(r"^[a-z].*[^_]_$")
 
@@ -36,15 +37,29 @@ def sample(model: Any, n_samples: int = 240, seed: int = 3) -> Sample:
             normal = np.array([1.0, -0.8, 0.2, 0.4])
             side = np.where(X @ normal > 0.1, 1.0, -1.0)
             X, y = X + 0.1 * side[:, np.newaxis] * normal, (side > 0).astype(y.dtype)
-        return X, y
+        return suited(model, X), y
     if isinstance(model, BiclusterMixin):
         return _board(n_samples // 2, seed), None
+    if isinstance(model, Density):
+        means = [[0.0, 0.0, 1.0, 0.0], [2.0, -1.0, 0.0, 1.0]]  # two modes, so that a bandwidth is a choice
+        return GaussianClasses(means).sample(n_samples, random_state=seed).X, None
+    if name == "NearestNeighbors":
+        return np.random.default_rng(seed).normal(size=(n_samples, 4)), None
     if not is_regressor(model):
         assert isinstance(model, TransformerMixin), f"add a law for {name} to tests/samples.py"
         return np.random.default_rng(seed).uniform(-1, 1, (n_samples, 4)), None
     law = LinearGaussian([1.0, -2.0, 0.5, 0.0], intercept=3.0, noise_std=0.5, covariance=np.eye(4))
     X, y = law.sample(n_samples, random_state=seed)
-    return X, np.exp(y / 4) if get_tags(model).target_tags.positive_only else y
+    return suited(model, X), np.exp(y / 4) if get_tags(model).target_tags.positive_only else y
+
+
+def suited(model: Any, X: NDArray) -> NDArray:
+    """Rows of any numbers about 0 as a model can take them."""
+    if type(model).__name__ in ("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"):
+        return 0.2 * X  # the default radius is to reach others from every row
+    if is_classifier(model) and get_tags(model).input_tags.positive_only:  # counts, or places of levels
+        return np.clip(np.round(3 + X), 1, 5)
+    return X
 
 
 def _board(n_rows: int, seed: int) -> NDArray:
@@ -100,13 +115,15 @@ def outputs(model: Any, X: Any, *, only: tuple[str, ...] = ON_ROWS) -> dict[str,
     said = {name: getattr(model, name)(X) for name in only if hasattr(model, name)}
     if not said:
         said = {name: getattr(model, name) for name in ON_TRAINING_ROWS if hasattr(model, name)}
+    if not said and hasattr(model, "kneighbors"):
+        said = dict(zip(("distances", "indices"), model.kneighbors(X), strict=True))
     assert said, f"{type(model).__name__} neither predicts nor transforms nor labels: tests/samples.py"
     return said
 
 
 def can_speak(kind: type) -> bool:
     """Whether an estimator has something to say about new rows."""
-    return any(hasattr(kind, name) for name in ON_ROWS)
+    return any(hasattr(kind, name) for name in (*ON_ROWS, "kneighbors"))
 
 
 def disagreement(first: NDArray, second: NDArray) -> float:

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import BiclusterMixin
+from sklearn.base import BiclusterMixin, is_classifier
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,7 +21,7 @@ from estimators import estimator_classes
 from samples import ON_ROWS, agree, assert_same_bits, fitted, outputs, prepared, sample
 
 CLASSES = estimator_classes()
-REFUSES = r"pairs|in memory"  # the words of a method that needs the whole table, and says so
+REFUSES = r"pairs|outside memory|in memory"  # the words of a method that needs the whole table, and says so
 
 # What an estimator cannot choose by itself where the rows live outside memory.
 OUTSIDE = {"OverlappingClustering": {"delta": 0.5}}
@@ -58,9 +58,13 @@ def test_an_estimator_predicts_transforms_scores_or_labels(kind):
     if hasattr(model, "fit_transform"):
         assert np.array_equal(prepared(kind()).fit_transform(X, y), model.transform(X))
     if hasattr(model, "sample"):
-        drawn = model.sample(7, random_state=0)
+        drawn, again = (model.sample(7, random_state=0) for _ in range(2))
+        if is_classifier(model):  # labelled rows
+            assert np.array_equal(drawn.y, again.y)
+            assert set(drawn.y) <= set(model.classes_)
+            drawn, again = drawn.X, again.X
         assert drawn.shape == (7, X.shape[1])
-        assert np.array_equal(drawn, model.sample(7, random_state=0))
+        assert np.array_equal(drawn, again)
     if isinstance(model, BiclusterMixin):
         assert model.rows_.shape[1] == X.shape[0]
         assert model.columns_.shape[1] == X.shape[1]

@@ -113,7 +113,7 @@ def rooms() -> list[str]:
     --------
     >>> from assay.registry import rooms
     >>> rooms()[:2]
-    ['cluster', 'kernel_machines']
+    ['cluster', 'density']
     """
     return list(dict.fromkeys(entry.room for entry in estimators()))
 

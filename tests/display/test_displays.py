@@ -49,6 +49,8 @@ def fitted(kind: type[Model], n_features: int) -> tuple[Model, np.ndarray, np.nd
     for name, value in {"keep_rows": True, "calibration": 0.5, "calibration_method": "sigmoid"}.items():
         if name in model.get_params():
             model.set_params(**{name: value})
+    if "bandwidths" in model.get_params():
+        model.set_params(bandwidth="ucv")  # a choice, whose criterion is a picture
     if "oob_score" in model.get_params():
         model.set_params(oob_score=True, bootstrap=True, n_estimators=60)  # every row is out of some bag
     return model.fit(X, y), X, y

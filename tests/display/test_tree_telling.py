@@ -132,3 +132,13 @@ def test_reliability_shows_the_gap_before_and_after(table):
     with pytest.raises(ValueError, match="needs a fit with calibration_method"):
         plain = HistGradientBoostingClassifier(max_iter=2).fit(frame, noisy)
         display.plot(plain, frame, noisy, kind="reliability")
+
+
+def test_a_waterfall_names_a_single_other_column():
+    """Ten columns move the prediction: none is hidden behind "1 others"."""
+    X = np.random.default_rng(2).normal(size=(200, 10))
+    model = HistGradientBoostingRegressor(max_iter=30).fit(X, X.sum(axis=1))
+    shown = display.ShapWaterfallDisplay.from_estimator(model, X)
+    assert sum(model.shap_values(X[:1]).values[0] != 0) == 10 == len(shown.names)
+    assert not any("other" in name for name in shown.names)
+    assert shown.base_value + shown.steps.sum() == pytest.approx(shown.score)

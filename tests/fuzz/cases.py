@@ -140,7 +140,12 @@ def _tried(case: Case) -> str:
 
 
 def _of_rows(method: str, said: Any, case: Case) -> str:
-    """What is said about the rows of the fit holds no NaN; beyond them a product may overflow."""
-    new = case.kind.startswith("asked about ")
+    """What is said about the rows of the fit holds no NaN; beyond them a product may overflow.
+
+    Rows of weight 0 are none of the fit: where none that counts is within a radius, its mean is NaN as in
+    scikit-learn.
+    """
+    alone = case.model.startswith("RadiusNeighborsRegressor") and case.kind == "weights zero but one"
+    new = alone or case.kind.startswith("asked about ")
     spoilt = not new and any(np.isnan(each).any() for each in judge.numbers(said))
     return f"NaN from {method}" if spoilt else "answer"

@@ -21,6 +21,16 @@ from assay.certificates import Certificates
 GOOD = ("answer", "sentence")
 
 INFINITE = {
+    ("BernoulliNB", "class_log_prior_"): "a class without weight has probability 0",
+    ("BernoulliNB", "feature_log_prob_"): "without smoothing, what no row of a class has",
+    ("CategoricalNB", "class_log_prior_"): "a class without weight has probability 0",
+    ("CategoricalNB", "feature_log_prob_"): "without smoothing, what no row of a class has",
+    ("MultinomialNB", "class_log_prior_"): "a class without weight has probability 0",
+    ("MultinomialNB", "feature_log_prob_"): "without smoothing, what no row of a class has",
+    ("NaiveBayes", "laws_"): "without smoothing, what no row of a class has",
+    ("FisherDiscriminant", "threshold_intervals_"): "every cut beyond the scores is as good",
+    ("KernelFisherDiscriminant", "threshold_intervals_"): "every cut beyond the scores is as good",
+    ("KernelFisherDiscriminant", "rayleigh_quotient_"): "classes whose projections do not vary",
     ("OPTICS", "reachability_"): "a row that no row reaches within max_eps, as in scikit-learn",
     ("OPTICS", "core_distances_"): "a row with fewer than min_samples neighbours within max_eps",
     ("Perceptron", "mistake_bound_"): "classes that no plane separates have no bound on mistakes",

@@ -10,7 +10,10 @@ from assay.models.conformal import (
     class_sets,
     conformal_quantile,
     conformal_width,
+    cross_class_sets,
+    cross_conformal_ends,
     cross_conformal_intervals,
+    proven_coverage,
     split_conformal_intervals,
 )
 
@@ -105,3 +108,48 @@ def test_a_class_set_is_never_empty_and_holds_what_is_likely_enough():
     assert members.tolist() == [[True, False, False], [False, True, False]]
     assert class_sets([[0.5, 0.3, 0.2]], 0.7).tolist() == [[True, True, False]]
     assert class_sets([[0.5, 0.5]], np.inf).all()
+
+
+@pytest.mark.parametrize("coverage", [0.3, 0.8, 0.9])
+def test_intervals_by_folds_are_the_ranks_of_all_shifted_scores(rng, coverage):
+    """By sorting all of them: scores with ties, folds of different size, weights as repetition."""
+    folds = rng.integers(0, 4, 50)
+    scores, times = rng.integers(-3, 6, 50).astype(float), rng.integers(0, 4, 50)
+    low = rng.normal(size=(20, 4))
+    high = low + rng.exponential(size=(20, 4))
+    ours = cross_conformal_ends(low, high, scores, folds, coverage, times)
+    every, of = np.repeat(scores, times), np.repeat(folds, times)
+    n = len(every)
+    for row, (below, above) in enumerate(ours):
+        first = np.sort(low[row, of] - every)[int(np.floor((n + 1) * (1 - coverage) + 1e-9)) - 1]
+        last = np.sort(high[row, of] + every)[int(np.ceil((n + 1) * coverage - 1e-9)) - 1]
+        expected = (first, last) if first <= last else [(first + last) / 2] * 2
+        np.testing.assert_allclose((below, above), expected, rtol=1e-14)
+
+
+def test_class_sets_by_folds_hold_what_their_definition_says(rng):
+    new, folds = rng.random((3, 15, 4)).round(1), rng.integers(0, 3, 41)
+    scores, times = rng.random(41).round(1), rng.integers(0, 3, 41)
+    for coverage in (0.4, 0.75, 0.9):
+        ours = cross_class_sets(new, scores, folds, coverage, times)
+        stranger = np.einsum("i,inc->nc", times, new[folds] > scores[:, None, None])
+        np.testing.assert_array_equal(ours, stranger < coverage * (times.sum() + 1) - 1e-9)
+
+
+def test_models_that_hang_on_every_row_still_hold_what_is_proven_and_less_than_stable_ones(rng):
+    """The model says the target of the nearest row: it is as unstable as a model can be."""
+    n, n_folds, coverage, runs = 40, 5, 0.7, 1500
+    fold, held = np.arange(n) % n_folds, 0
+    for _ in range(runs):
+        x, y = rng.random(n + 1), rng.standard_cauchy(n + 1)
+        gaps = np.abs(x[:, None] - x[None, :n])
+        gaps[np.arange(n), np.arange(n)] = np.inf
+        said = np.array([y[np.where(fold == k, np.inf, gaps).argmin(axis=1)] for k in range(n_folds)])
+        residuals = y[:n] - said[fold, np.arange(n)]
+        ((low, high),) = cross_conformal_intervals(said[:, n:].T, residuals, fold, coverage)
+        held += low <= y[n] <= high
+    least = proven_coverage(coverage, n, n_folds)
+    assert least == pytest.approx(2 * coverage - 1 - (1 - n_folds / n) / (n_folds + 1))
+    assert least <= held / runs <= 1
+    assert proven_coverage(0.9, 100, 100) == pytest.approx(0.8)
+    assert proven_coverage(0.9, 10_000, 2) == pytest.approx(0.8 - 1 / 5001)

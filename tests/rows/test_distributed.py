@@ -140,7 +140,8 @@ def test_a_fit_survives_the_death_of_a_worker(cluster, problem, tmp_path):
 def test_certificates_of_kmeans_are_those_of_a_fit_without_the_death_of_a_worker(
     cluster, problem, tmp_path, max_iter
 ):
-    X = da.from_array(problem[0], chunks=(500, -1))
+    # Groups so near one another that k-means needs more than three iterations, but not many more.
+    X = da.from_array(problem[0] + 1.5 * np.arange(4).repeat(1_000)[:, None], chunks=(500, -1))
     killing = Killing(str(tmp_path / "worker"))
     model = KMeans(4, random_state=0, max_iter=max_iter).fit(killing(X))
     killing.killer.join()

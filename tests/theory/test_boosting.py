@@ -86,3 +86,25 @@ def test_flipped_labels_hold_far_more_than_their_share_of_the_weight():
     assert shown.weight[1] > 5 * 0.05
     assert shown.weight[2] > 2 * 0.2
     assert shown.accuracy[0] > shown.accuracy[2] + 0.02
+
+
+def test_as_many_labels_are_flipped_as_asked():
+    """Where all rows weigh alike, the weight on flipped rows is their share."""
+
+    class Fair(AdaBoostClassifier):
+        def row_weights(self, X, y, sample_weight=None):
+            return np.full(len(X), 1 / len(X))
+
+    law = GaussianClasses([[2.0, 2.0], [-2.0, -2.0]])
+    rates = (0.0, 0.1, 0.4)
+    shown = flipped_weight(Fair(n_estimators=1), law, rates, n_samples=2000, n_test=100, random_state=0)
+    for rate, weight in zip(rates, shown.weight, strict=True):
+        assert abs(weight - rate) <= 3 * np.sqrt(rate * (1 - rate) / 2000)
+
+
+def test_the_bound_of_a_finite_class_counts_each_function_and_its_negative():
+    """One function alone: E|Σσ|/n = √(2/(πn)), which √(2 log 1/n) = 0 would not bound."""
+    alone = rademacher_complexity(np.ones((1, 200)), n_draws=400, random_state=0)
+    assert_allclose(alone.bound, np.sqrt(2 * np.log(2) / 200))
+    assert abs(alone.value - np.sqrt(2 / (np.pi * 200))) <= 3 * alone.standard_error
+    assert alone.value <= alone.bound

@@ -68,12 +68,29 @@ class GaussianComponents(ClassificationLaw):
         if len(self.priors) != 2 or not np.array_equal(self.covariances[0], self.covariances[1]):
             return None
         step = solve_triangular(self._factors[0], self.means[1] - self.means[0], lower=True)
-        distance = float(np.linalg.norm(step))
-        if distance == 0.0:
-            return float(self.priors.min())
-        shift = float(np.log(self.priors[1] / self.priors[0])) / distance
-        errors = ndtr(np.array([-distance / 2.0 + shift, -distance / 2.0 - shift]))
-        return float(self.priors @ errors)
+        return float(self.priors @ two_class_errors(float(np.linalg.norm(step)), self.priors))
+
+
+def two_class_errors(separation: float, priors: Array) -> Array:
+    """P(wrong | Y = k) of the Bayes rule of two Gaussian classes of one covariance.
+
+    Φ(−δ/2 + c/δ) and Φ(−δ/2 − c/δ) with c = log(π₁/π₀); at distance 0, or where a class never occurs, the
+    rule always gives the more probable class.
+
+    Parameters
+    ----------
+    separation : float
+        Mahalanobis distance δ of the means.
+    priors : array of shape (2,)
+
+    References
+    ----------
+    Douc & Le Corff §8.4.
+    """
+    if separation == 0.0 or not np.all(priors > 0):
+        return np.array([1.0, 0.0]) if priors[1] > priors[0] else np.array([0.0, 1.0])
+    shift = float(np.log(priors[1] / priors[0])) / separation
+    return np.asarray(ndtr(np.array([-separation / 2.0 + shift, -separation / 2.0 - shift])))
 
 
 @dataclass(frozen=True, eq=False, init=False)

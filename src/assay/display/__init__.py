@@ -72,6 +72,19 @@ from assay.display.cluster.spectral import (
     GraphDisplay,
     SpectrumDisplay,
 )
+from assay.display.density.curves import (
+    BandwidthCriterionDisplay,
+    DensityCurveDisplay,
+    DensityRanksDisplay,
+    StepsDisplay,
+)
+from assay.display.density.rates import DensityRateDisplay, plot_density_rate
+from assay.display.discriminant.columns import ClassSharesDisplay, ColumnLawsDisplay, DecisionCostsDisplay
+from assay.display.discriminant.ellipses import EllipsesDisplay
+from assay.display.discriminant.frontier import FrontierDisplay, FrontierPanelsDisplay
+from assay.display.discriminant.outlier import OutlierTiltDisplay
+from assay.display.discriminant.pictures import AxesDisplay, RowWeightsDisplay, WhitenedDisplay
+from assay.display.discriminant.projections import ProjectedDensitiesDisplay
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
@@ -89,6 +102,15 @@ from assay.display.linear.features import (
 )
 from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay, SelectionDisplay, SparsePathDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
+from assay.display.neighbors import pictures as _neighbor_pictures  # noqa: F401  (declares which there are)
+from assay.display.neighbors.dimensions import DimensionDisplay, plot_dimensions
+from assay.display.neighbors.maps import NeighborMapDisplay
+from assay.display.neighbors.paths import (
+    BandwidthDisplay,
+    NeighborDistanceDisplay,
+    NeighborPathDisplay,
+    NeighborSharesDisplay,
+)
 from assay.display.optimize.problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
 from assay.display.optimize.sets import (
     ChordDisplay,
@@ -136,6 +158,9 @@ from assay.display.trees.stagewise import (
 from assay.homes import publish
 
 __all__ = [
+    "AxesDisplay",
+    "BandwidthCriterionDisplay",
+    "BandwidthDisplay",
     "BatchesDisplay",
     "BiclusterFitDisplay",
     "BiclusterMatrixDisplay",
@@ -150,33 +175,43 @@ __all__ = [
     "ClassLineDisplay",
     "ClassMapDisplay",
     "ClassProbabilityDisplay",
+    "ClassSharesDisplay",
     "ClusterMapDisplay",
     "ClusterPathDisplay",
     "ClusterSizesDisplay",
     "CoefficientMatrixDisplay",
     "CoefficientsDisplay",
     "ColorQuantizationDisplay",
+    "ColumnLawsDisplay",
     "CondensedTreeDisplay",
     "ConfusionDisplay",
     "ConvergenceDisplay",
     "ConvexPicture",
     "ConvexSetDisplay",
     "CurveDisplay",
+    "DecisionCostsDisplay",
     "Default",
     "DendrogramDisplay",
+    "DensityCurveDisplay",
     "DensityMapDisplay",
+    "DensityRanksDisplay",
+    "DensityRateDisplay",
     "DescentDisplay",
+    "DimensionDisplay",
     "DimensionFreeDisplay",
     "Display",
     "EffectsDisplay",
     "EigengapDisplay",
     "EigenvectorsDisplay",
     "ElbowDisplay",
+    "EllipsesDisplay",
     "EmbeddingDisplay",
     "ErrorDecompositionDisplay",
     "FeatureCoefficientsDisplay",
     "FeatureFunctionsDisplay",
     "FlippedWeightDisplay",
+    "FrontierDisplay",
+    "FrontierPanelsDisplay",
     "FrontiersDisplay",
     "FusionTreeDisplay",
     "GraphDisplay",
@@ -196,7 +231,12 @@ __all__ = [
     "LossCurvesDisplay",
     "MarginsDisplay",
     "MembershipsDisplay",
+    "NeighborDistanceDisplay",
+    "NeighborMapDisplay",
+    "NeighborPathDisplay",
+    "NeighborSharesDisplay",
     "OutOfBagDisplay",
+    "OutlierTiltDisplay",
     "OverfittingDisplay",
     "OverlapErrorsDisplay",
     "OverlapLoadingsDisplay",
@@ -210,6 +250,7 @@ __all__ = [
     "PredictionsDisplay",
     "PrincipalPlaneDisplay",
     "ProgramDisplay",
+    "ProjectedDensitiesDisplay",
     "PruningDisplay",
     "PruningSelectionDisplay",
     "ReachabilityDisplay",
@@ -221,6 +262,7 @@ __all__ = [
     "RoundErrorsDisplay",
     "RoundFrontiersDisplay",
     "RoundRiskDisplay",
+    "RowWeightsDisplay",
     "SelectionDisplay",
     "SelectionOfKDisplay",
     "SeparabilityDisplay",
@@ -235,9 +277,11 @@ __all__ = [
     "SpectrumDisplay",
     "SplitTreeDisplay",
     "StagedRiskDisplay",
+    "StepsDisplay",
     "TracesDisplay",
     "TreeDisplay",
     "TreePartitionDisplay",
+    "WhitenedDisplay",
     "house_style",
     "kinds",
     "pictures",
@@ -246,8 +290,10 @@ __all__ = [
     "plot_cluster_frontiers",
     "plot_color_quantization",
     "plot_convex_set",
+    "plot_density_rate",
     "plot_descent",
     "plot_dimension_free",
+    "plot_dimensions",
     "plot_elbow",
     "plot_images",
     "plot_impurity_curves",

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.distances.loops import insert
-from assay.loops import _exact, compiled
+from assay.distances.filtering import SingleFilter
+from assay.distances.loops import insert, squared_distance
+from assay.loops import compiled
 from assay.rows import ordered_map
 
 TILE_QUERIES, TILE_ROWS = 256, 256
 
 DIRECT_FEATURES = 24
 """Up to this many features differences are summed; beyond, inner products are faster."""
+
+FILTERED_ROWS, MANY_QUERIES = 2048, 4096
+"""Rows from which on a filter in single precision is tried; queries from which on its blocks are larger."""
 
 
 class BruteSearch:
@@ -28,7 +32,7 @@ class BruteSearch:
 
     def __init__(self, X: NDArray, power: int) -> None:
         self.X, self.power = X, power
-        self.rounding = 0.0
+        self.rounding, self.filter = 0.0, None
         self.columns = self.norms = np.empty(0, dtype=X.dtype)
         n_features = X.shape[1]
         if power == 2 and n_features > DIRECT_FEATURES:
@@ -37,8 +41,16 @@ class BruteSearch:
             self.center = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
             self.centered = self.X - self.center
             self.norms = np.einsum("ij,ij->i", self.centered, self.centered)
+            self.filter = self._choose_filter()
         else:
             self.columns = np.ascontiguousarray(X.T)
+
+    def _choose_filter(self) -> SingleFilter | None:
+        """A filter in single precision, where it pays: many rows, not crowded far from their mean."""
+        if len(self.X) < FILTERED_ROWS:
+            return None
+        tried = SingleFilter(self.X, self.center, self.norms)
+        return tried if tried.serves(self.nearest) else None
 
     def nearest(self, n_neighbors: int, queries: NDArray | None) -> tuple[NDArray, NDArray]:
         """Powers and numbers of the nearest rows."""
@@ -50,10 +62,13 @@ class BruteSearch:
         def step(block: slice) -> None:
             part = queries[block]
             start = block.start if own else -1 - len(queries)
+            if self.filter is not None and self.filter.absorb(part, start, best[block], numbers[block]):
+                return
             for first, tile, _ in self._tiles(part):
                 absorb_tile(tile, self.rounding, part, self.X, first, start, best[block], numbers[block])
 
-        blockwise(step, len(queries))
+        many = self.filter is not None and len(queries) >= MANY_QUERIES
+        blockwise(step, len(queries), 2 * TILE_QUERIES if many else TILE_QUERIES)
         return best, numbers
 
     def count(self, limit: float, queries: NDArray | None, weight: NDArray | None) -> NDArray:
@@ -160,16 +175,6 @@ def lower_tile(tile, query_norms, row_norms, rounding):  # type: ignore[no-untyp
         for j in range(tile.shape[1]):
             total = norm + row_norms[j]
             tile[i, j] = total - rounding * total - (tile[i, j] + tile[i, j])
-
-
-@_exact
-def squared_distance(X, i, Z, j):  # type: ignore[no-untyped-def]
-    """Σ (x_i − z_j)² in the order of the features, so that every method gives the same bits."""
-    distance = X[i, 0] - X[i, 0]
-    for f in range(X.shape[1]):
-        difference = Z[j, f] - X[i, f]
-        distance += difference * difference
-    return distance
 
 
 @compiled

@@ -153,10 +153,14 @@ class PairwiseModel(Model):
 
 
 def require_memory(model: Any, X: Any, *, instead: str) -> None:
-    """Refuse rows outside memory to a method of all pairs; `instead` names what to take for them."""
+    """Refuse rows outside memory to a method that needs them at once; `instead` names what to take for them.
+
+    A model says why in `_memory_reason`; by default it compares all pairs.
+    """
     if rows.is_external(X):
         model._check_parameters()
+        reason = getattr(model, "_memory_reason", "compares all pairs of rows")
         raise ValueError(
-            f"{type(model).__name__} compares all pairs of rows and does not take rows outside memory: "
+            f"{type(model).__name__} {reason} and does not take rows outside memory: "
             f"{instead}, or bring the rows into memory as an array."
         )

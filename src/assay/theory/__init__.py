@@ -25,6 +25,32 @@ from assay.theory.calibration import (
     population_minimisers,
     surrogate_bound,
 )
+from assay.theory.density import (
+    CriterionCheck,
+    HistogramRisk,
+    KernelMse,
+    MseBound,
+    RateExperiment,
+    binomial_distance,
+    density_rate,
+    histogram_imse,
+    histogram_mse,
+    kernel_mse,
+    mse_bound,
+    unbiased_criterion,
+)
+from assay.theory.discriminant import (
+    BayesErrors,
+    ExcessErrors,
+    LikelihoodReport,
+    efron_efficiency,
+    excess_error_curve,
+    lda_bayes_error,
+    likelihood_report,
+    linear_rule_error,
+    mahalanobis,
+    mixture_then_label,
+)
 from assay.theory.ensembles import (
     Disagreement,
     VarianceDecomposition,
@@ -60,6 +86,30 @@ from assay.theory.least_squares import (
     least_squares_risk,
     simulated_bias_variance,
 )
+from assay.theory.mistakes import (
+    Misclassification,
+    RiskEstimates,
+    conditional_error,
+    empirical_risk,
+    misclassification,
+    risk_estimates,
+)
+from assay.theory.neighbors import (
+    CoverHart,
+    NeighborRisks,
+    ball_share_of_cube,
+    cover_hart,
+    inner_share,
+    knn_certificate,
+    knn_lower_bound_n,
+    knn_risk_bound,
+    knn_sample_complexity,
+    lattice_size,
+    nearest_neighbor_risk,
+    neighbor_risk_curve,
+    smallest_risk,
+)
+from assay.theory.plug_in import EasierDecision, Regret, easier_decision, plug_in_regret, regret
 from assay.theory.quantization import (
     ExpectedCriterion,
     LloydTrap,
@@ -95,7 +145,23 @@ from assay.theory.smoothing import (
 )
 from assay.theory.trees import DepthTwo, ImpurityCurves, best_tree_of_depth_two, impurity_curves
 
-__all__ = ["BiasVariance", "ClassificationLossCheck", "CoefficientMoments", "Coverage", "Crossover"]
+__all__ = [
+    "BayesErrors",
+    "BiasVariance",
+    "ClassificationLossCheck",
+    "CoefficientMoments",
+    "Coverage",
+    "Crossover",
+    "ExcessErrors",
+    "LikelihoodReport",
+    "efron_efficiency",
+    "excess_error_curve",
+    "lda_bayes_error",
+    "likelihood_report",
+    "linear_rule_error",
+    "mahalanobis",
+    "mixture_then_label",
+]
 __all__ += ["DimensionFree", "ExpectedCriterion", "GaussMarkov", "KernelRidgeRisk", "LeastSquaresRisk"]
 __all__ += ["LinearSmootherRisk", "LloydTrap", "NumericalMinimum", "OptimalPartition", "Overfitting"]
 __all__ += ["PlusPlusRatio", "PopulationMinimisers", "RidgeError", "RidgeOracle", "RidgeRisk", "RiskRate"]
@@ -119,5 +185,27 @@ __all__ += ["vote_disagreement"]
 __all__ += ["DepthTwo", "ImpurityCurves", "best_tree_of_depth_two", "impurity_curves"]
 __all__ += ["ErrorDecomposition", "FlippedWeight", "KernelBall", "MarginBound", "RademacherComplexity"]
 __all__ += ["error_decomposition", "flipped_weight", "margin_bound", "rademacher_complexity"]
+__all__ += ["CriterionCheck", "HistogramRisk", "KernelMse", "MseBound", "RateExperiment", "binomial_distance"]
+__all__ += [
+    "density_rate",
+    "histogram_imse",
+    "histogram_mse",
+    "kernel_mse",
+    "mse_bound",
+    "unbiased_criterion",
+]
+__all__ += ["EasierDecision", "Misclassification", "Regret", "RiskEstimates", "conditional_error"]
+__all__ += ["easier_decision", "empirical_risk", "misclassification", "plug_in_regret", "regret"]
+__all__ += ["risk_estimates"]
+__all__ += [
+    "CoverHart",
+    "NeighborRisks",
+    "ball_share_of_cube",
+    "cover_hart",
+    "inner_share",
+    "knn_certificate",
+]
+__all__ += ["knn_lower_bound_n", "knn_risk_bound", "knn_sample_complexity", "lattice_size"]
+__all__ += ["nearest_neighbor_risk", "neighbor_risk_curve", "smallest_risk"]
 
 publish(globals())

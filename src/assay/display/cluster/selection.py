@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.cluster import find_elbow
 from assay.display.base import axes_of, drawn_by
 from assay.display.linear.pictures import OfSelection, SelectionDisplay
+from assay.display.neighbors.paths import NeighborPathDisplay
 from assay.display.registry import choose
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, write_beside
 from assay.display.trees.pruning import PruningSelectionDisplay
@@ -345,6 +346,8 @@ def plot_selection(selection: Selection, *, kind: str | None = None, ax: Any = N
     curve: Any = SelectionOfKDisplay if criterion in WORDS else SelectionDisplay
     if selection.parameter == "ccp_alpha":
         curve = PruningSelectionDisplay
+    elif selection.parameter == "n_neighbors":
+        curve = NeighborPathDisplay
     displays = {"curve": ElbowDisplay if criterion == "elbow" else curve} | SPECIAL.get(criterion, {})
     kind = kind or ("breakpoints" if criterion == "penalised" else "curve")
     return choose(selection, kind, displays).from_selection(selection, ax=ax).ax_

@@ -17,6 +17,7 @@ from assay.display.style import (
     caption,
     require_matplotlib,
 )
+from assay.numbers import shown
 from assay.theory import ErrorDecomposition, FlippedWeight
 
 
@@ -49,7 +50,7 @@ class ShrinkageGridDisplay(Display):
         """The grid of a path over shrinkage and rounds, measured on other rows than those of its fits."""
         risks = path.risks(X, y)
         row, column = np.unravel_index(np.argmin(risks), risks.shape)
-        words = f"least {risks.min():.3g} at ν = {path.rates[row]:g} after {column + 1} rounds"
+        words = f"least {shown(float(risks.min()), 3)} at ν = {path.rates[row]:g} after {column + 1} rounds"
         return cls(np.asarray(path.rates), risks, path.measure, words).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:

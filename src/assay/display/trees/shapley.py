@@ -249,7 +249,8 @@ class ShapWaterfallDisplay(Display, needs=("X",)):
         told = with_values(names, result.data, getattr(estimator, "levels_", {}), values or {})
         order = np.argsort(np.abs(steps), kind="stable")
         order = order[steps[order] != 0]
-        rest, kept = order[:-MOST_STEPS], order[-MOST_STEPS:]
+        n_named = MOST_STEPS if len(order) > MOST_STEPS + 1 else len(order)  # a single other one is named
+        rest, kept = order[: len(order) - n_named], order[len(order) - n_named :]
         drawn, moves = [told[j] for j in kept], steps[kept]
         if len(rest):
             drawn, moves = [f"{len(rest)} others", *drawn], np.append(steps[rest].sum(), moves)

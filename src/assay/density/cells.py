@@ -1,0 +1,109 @@
+"""Cells of a grid that rows fall into: counts, means and squares of those that are occupied, in one walk."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.rows import Block
+
+Array = NDArray[np.float64]
+
+
+class Cells(NamedTuple):
+    """Occupied cells, sorted: their places, the weight in each, and the weighted sums of its rows."""
+
+    places: NDArray[np.int64]
+    mass: Array
+    sums: Array
+    squares: Array
+
+
+def gather(places: NDArray[np.int64], mass: Array, sums: Array, squares: Array) -> Cells:
+    """Add what falls into the same cell, in order."""
+    if places.shape[1] == 1:
+        unique, inverse = np.unique(places[:, 0], return_inverse=True)
+        unique = unique[:, np.newaxis]
+    else:
+        unique, inverse = np.unique(places, axis=0, return_inverse=True)
+    inverse, n_cells = inverse.ravel(), len(unique)
+
+    def total(values: Array) -> Array:
+        return np.bincount(inverse, values, n_cells).astype(np.float64)
+
+    if sums.shape[1] == 0:
+        return Cells(unique, total(mass), np.empty((n_cells, 0)), np.empty((n_cells, 0)))
+    by_column = [np.stack([total(column) for column in table.T], axis=1) for table in (sums, squares)]
+    return Cells(unique, total(mass), *by_column)
+
+
+def cells_of_block(block: Block, origin: Array, width: Array, limit: NDArray | None, moments: bool) -> Cells:
+    """The cells of the rows of a block; rows of weight zero are in none.
+
+    With a `limit` (cells of each column) a row on the upper border is in the last cell. Sums are about the
+    origin, in cells, which keeps their digits.
+    """
+    weight = block.weights
+    rows, weight = np.asarray(block.X, dtype=np.float64)[weight > 0], weight[weight > 0]
+    scaled = (rows - origin) / width
+    places = np.floor(scaled).astype(np.int64)
+    if limit is not None:
+        places = np.minimum(places, limit - 1)
+    if not moments:
+        nothing = np.empty((len(rows), 0))
+        return gather(places, weight, nothing, nothing)
+    inside = scaled - places
+    return gather(places, weight, weight[:, np.newaxis] * inside, weight[:, np.newaxis] * inside * inside)
+
+
+def join_cells(left: Cells, right: Cells) -> Cells:
+    """The cells of two blocks."""
+    return gather(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
+
+
+class Extent(NamedTuple):
+    """Least and largest value of each column, weight, and weighted moments about a row."""
+
+    low: Array
+    high: Array
+    weight: float
+    sums: Array
+    squares: Array
+
+
+def extent_of_block(block: Block, center: Array) -> Extent:
+    """The extent of the rows of a block that have a weight."""
+    weight = block.weights
+    rows, weight = np.asarray(block.X, dtype=np.float64)[weight > 0], weight[weight > 0]
+    if len(rows) == 0:
+        d = block.X.shape[1]
+        return Extent(np.full(d, np.inf), np.full(d, -np.inf), 0.0, np.zeros(d), np.zeros(d))
+    moved = rows - center
+    return Extent(
+        rows.min(axis=0), rows.max(axis=0), float(weight.sum()), weight @ moved, weight @ (moved * moved)
+    )
+
+
+def join_extents(left: Extent, right: Extent) -> Extent:
+    """The extent of two blocks."""
+    low, high = np.minimum(left.low, right.low), np.maximum(left.high, right.high)
+    return Extent(low, high, left.weight + right.weight, left.sums + right.sums, left.squares + right.squares)
+
+
+def first_row(block: Block) -> Array:
+    """The first row of a block, about which moments keep their digits."""
+    return np.asarray(block.X, dtype=np.float64)[0].copy()
+
+
+def places_among(cells: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each asked cell among sorted cells, −1 where it is none of them."""
+    if cells.shape[1] == 1:
+        found = np.minimum(np.searchsorted(cells[:, 0], asked[:, 0]), len(cells) - 1)
+        return np.where(cells[found, 0] == asked[:, 0], found, -1)
+    unique, inverse = np.unique(np.concatenate([cells, asked]), axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    place = np.full(len(unique), -1, dtype=np.int64)
+    place[inverse[: len(cells)]] = np.arange(len(cells))
+    return place[inverse[len(cells) :]]

@@ -1,0 +1,1 @@
+"""Kernel densities, of rows and of bins."""

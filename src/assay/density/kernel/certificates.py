@@ -1,0 +1,90 @@
+"""Certificates of kernel densities: integral, order of the kernel, evaluation error, bandwidth."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import NDArray
+
+from assay.certificates import Certificate, agreement, at_least, at_most
+from assay.kernel_sums import SmoothingKernel
+
+SOURCE = "Douc & Le Corff §2.2"
+
+SAMPLED = 32
+"""Rows at which the evaluation is compared with direct sums."""
+
+
+def kernel_certificates(model: Any) -> list[Certificate]:
+    """What a fit proves: cheap ones."""
+    kernel = model.kernel_
+    integral = integral_of(kernel, model.n_features_in_, is_product=model._is_product)
+    claim = "The kernel, and with it the estimate, has integral 1."
+    if not model._is_euclidean:
+        claim = "The kernel has integral 1 for Euclidean distances; for others the estimate is a score."
+    found = [at_most(claim, "|∫p̂ − 1|", abs(integral - 1.0), 1e-6, SOURCE)]
+    largest = max((abs(kernel.moment(j)) for j in range(1, kernel.order + 1)), default=0.0)
+    claim = f"The kernel is of order {kernel.order}: its moments up to that one vanish."
+    found.append(at_most(claim, "largest vanishing moment", largest, 1e-9, "Douc & Le Corff Definition 2.4"))
+    if isinstance(model.bandwidth, str) and model.bandwidth == "holder":
+        beta = float((model.truth or {}).get("beta", 2.0))
+        claim = "The kernel has the order that the Hölder class asks for."
+        found.append(at_least(claim, "order of the kernel", kernel.order, math.floor(beta), SOURCE))
+    if len(model.criterion_):
+        least = int(np.argmin(model.criterion_))
+        inside = min(least, len(model.criterion_) - 1 - least)
+        claim = "The criterion is least inside the bandwidths tried."
+        found.append(at_least(claim, "places from the ends of the grid", inside, 1, "Douc & Le Corff §2.2.3"))
+    return found
+
+
+def measured_certificates(model: Any, fresh: Any) -> list[Certificate]:
+    """What `certify` measures on the data again."""
+    chosen = fresh.chosen
+    bound = 0.0 if chosen.bound is None else float(chosen.bound.at(chosen.bandwidth, fresh.weights.sum()))
+    pairs = {
+        "rows": (model.rows_kept_, fresh.rows),
+        "weights": (model.weights_kept_, fresh.weights),
+        "bandwidth": (model.bandwidth_, chosen.bandwidth),
+        "bandwidths": (model.bandwidths_, chosen.grid),
+        "criterion": (model.criterion_, chosen.curve),
+        "risk bound": (model.risk_bound_, bound),
+    }
+    kept = agreement("Rows, weights and bandwidth are those of the data.", pairs, SOURCE)
+    asked = sampled_rows(fresh.rows)
+    said = model._evaluator().pdf(asked)
+    exact = model._evaluator_of(fresh.rows, fresh.weights, chosen.bandwidth).directly(asked)
+    allowed = model.atol + model.rtol * np.abs(exact)
+    # Rounding is relative to the largest votes, which kernels with negative values cancel.
+    rounding = 1e-9 * float(np.abs(exact).max(initial=0.0))
+    excess = float(np.max(np.abs(said - exact) - allowed, initial=0.0))
+    claim = f"At {len(asked)} rows the estimate is that of direct sums, to rtol and atol."
+    return [
+        kept,
+        at_most(claim, "evaluation error beyond what is allowed", max(excess, 0.0), rounding, SOURCE),
+    ]
+
+
+def sampled_rows(rows: NDArray) -> NDArray[np.float64]:
+    """Some of the rows and points between them."""
+    some = np.asarray(rows[:: max(1, len(rows) // (SAMPLED // 2))][: SAMPLED // 2], dtype=np.float64)
+    return np.concatenate([some, 0.5 * (some + np.roll(some, 1, axis=0))])
+
+
+@lru_cache(maxsize=128)
+def integral_of(kernel: SmoothingKernel, n_features: int, *, is_product: bool) -> float:
+    """∫ K over R^d by quadrature, of a product or of c K(‖u‖)."""
+    if kernel.function is not None:
+        return kernel.moment(0) ** n_features
+    nodes, weights = legendre.leggauss(200)
+    far = kernel.support if math.isfinite(kernel.support) else 12.0 + 6.0 * n_features
+    r = 0.5 * far * (nodes + 1.0)
+    if is_product:
+        return float(far * (weights @ kernel(r))) ** n_features
+    log_surface = math.log(2.0) + 0.5 * n_features * math.log(math.pi) - math.lgamma(n_features / 2)
+    surface = np.exp(log_surface + (n_features - 1) * np.log(r))
+    return float(0.5 * far * (weights @ (kernel.radial_constant(n_features) * kernel(r) * surface)))

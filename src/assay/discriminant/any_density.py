@@ -1,0 +1,272 @@
+"""Generative classifier of any density: one fit of it for each class."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates, agreement, at_most
+from assay.discriminant.gaussian.laws import LOG_TWO_PI
+from assay.discriminant.generative import PRIORS, ClassLaws, Family, GenerativeModel, posterior_block
+from assay.models.capabilities import Density, require_memory
+from assay.parameters import LARGEST, Domain
+from assay.randomness import generator
+from assay.rows import Block, Rows
+from assay.solvers.least_squares.moments import too_large
+
+INSTEAD = "take GaussianNB or QuadraticDiscriminantAnalysis, whose statistics add up over rows"
+SOURCE = "Wei §7.3.1"
+
+LOOKED_AT = 512
+"""Rows at which stored and fresh densities are compared."""
+
+
+class DensityLaws(ClassLaws):
+    """One fitted density per class; None for a class without any row that counts."""
+
+    def __init__(self, densities: list[Any]) -> None:
+        self.densities, self.n_classes = densities, len(densities)
+
+    def log_density(self, X: NDArray) -> NDArray:
+        """Log-densities of all classes; a row that no class can have tells nothing."""
+        values = np.column_stack([self._of(density, X) for density in self.densities])
+        values[np.isneginf(values).all(axis=1)] = 0.0
+        return values.astype(X.dtype)
+
+    def _of(self, density: Any, X: NDArray) -> NDArray:
+        if density is None:
+            return np.full(len(X), -np.inf)
+        return np.asarray(density.score_samples(X), dtype=np.float64)
+
+    def draw(self, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray:
+        """Rows of each density that can draw some."""
+        parts = {}
+        for k in np.unique(codes).tolist():
+            draw, seed = self.densities[k].sample, int(rng.integers(2**31))
+            seeded = "random_state" in inspect.signature(draw).parameters  # else it has a seed of its own
+            drawn = draw(int(np.sum(codes == k)), **({"random_state": seed} if seeded else {}))
+            parts[k] = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)  # some give components too
+        X = np.empty((len(codes), next(iter(parts.values())).shape[1]))
+        for k, rows in parts.items():
+            X[codes == k] = rows
+        return X
+
+
+class FittedDensities(NamedTuple):
+    """Weights of the classes and a fitted density of each."""
+
+    weight: NDArray
+    densities: list[Any]
+
+
+class DensityFamily(Family):
+    """Copies of one density, each fitted to the rows of its class, which must be in memory."""
+
+    def __init__(self, density: Any) -> None:
+        self.density = density
+
+    def gather(self, data: Any, n_classes: int) -> FittedDensities:
+        """Fit each class."""
+        codes = data.y.astype(np.intp)
+        weight = np.bincount(codes, data.weight, minlength=n_classes).astype(np.float64)
+        return FittedDensities(
+            weight, [self._fit(data, np.flatnonzero(codes == k)) for k in range(n_classes)]
+        )
+
+    def _fit(self, data: Any, rows: NDArray[np.intp]) -> Any:
+        density = GaussianDensity() if self.density is None else clone(self.density)
+        if data.weight is None:
+            return density.fit(data.X[rows]) if len(rows) else None
+        weight = data.weight[rows]
+        rows, weight = rows[weight > 0], weight[weight > 0]
+        if not len(rows):
+            return None
+        if has_fit_parameter(density, "sample_weight"):
+            return density.fit(data.X[rows], sample_weight=weight)
+        if not np.array_equal(weight, np.round(weight)):
+            raise ValueError(
+                f"{type(density).__name__} takes no weights, so that sample_weight must be whole numbers, "
+                "each a number of repetitions."
+            )
+        return density.fit(data.X[np.repeat(rows, weight.astype(np.intp))])
+
+    def estimate(self, statistics: FittedDensities) -> DensityLaws:
+        """The densities as laws."""
+        return DensityLaws(statistics.densities)
+
+
+class GaussianDensity(Density):
+    """The normal law of some rows, with `var_smoothing` of the largest variance on the diagonal.
+
+    Certificates: none of its own; those of the classifier that it is part of.
+
+    Parameters
+    ----------
+    var_smoothing : float, default=1e-6
+    """
+
+    def __init__(self, var_smoothing: float = 1e-6) -> None:
+        self.var_smoothing = var_smoothing
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Mean and covariance with divisor n."""
+        rows = np.asarray(X, dtype=np.float64)
+        weight = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.mean_ = weight @ rows / weight.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = rows - self.mean_
+            covariance = (weight[:, None] * centred).T @ centred / weight.sum()
+        if not np.isfinite(covariance).all() or np.abs(covariance).max(initial=0.0) > LARGEST:
+            raise too_large("X")
+        largest = float(np.diagonal(covariance).max(initial=0.0))
+        self.covariance_ = covariance + self.var_smoothing * (largest or 1.0) * np.eye(rows.shape[1])
+        return self
+
+    def score_samples(self, X: Any) -> NDArray:
+        """Log-density of each row."""
+        root = np.linalg.cholesky(self.covariance_)
+        standard = np.linalg.solve(root, (np.asarray(X, dtype=np.float64) - self.mean_).T)
+        constant = len(root) * LOG_TWO_PI + 2 * np.log(np.diagonal(root)).sum()
+        return np.asarray(-0.5 * (np.einsum("ij,ij->j", standard, standard) + constant))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> NDArray:
+        """Rows of the law."""
+        noise = generator(random_state).standard_normal((n_samples, len(self.mean_)))
+        return np.asarray(self.mean_ + noise @ np.linalg.cholesky(self.covariance_).T)
+
+
+class GenerativeClassifier(GenerativeModel):
+    """Generative classifier of any density.
+
+    Finds the shares of the classes and a density of each,
+
+        P(Y = k) = π_k,   X | Y = k ~ p̂_k,        predicts argmax_k log π_k + log p̂_k(x).
+
+    by fitting a copy of the density to the rows of each class: a kernel density, a mixture, a
+    Gaussian law whose covariance follows a graph: anything with `fit` and `score_samples`.
+
+    Assumes: what the density assumes, within each class.
+
+    Certificates: shares of the classes counted again; the log-densities that a fresh fit of each density to
+    its class gives; posteriors by Bayes' formula from them; the densities' own certificates where they have
+    some.
+
+    Parameters
+    ----------
+    density : object with `fit` and `score_samples`, default=None
+        Cloned for each class, unfitted. None for the normal law of the class. With a `random_state`, give it
+        a number, so that a fit can be repeated.
+    priors : {"empirical", "uniform"} or array of shape (n_classes,), default=None
+        Probabilities of the classes; None for their shares among the rows.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    priors_, class_count_ : arrays of shape (n_classes,)
+    densities_ : list of densities
+        One fitted density per class; None for a class without any row that counts.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        With named columns.
+    certificates_ : Certificates
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from assay.datasets import TwoMoons
+    >>> from assay.discriminant import GenerativeClassifier
+    >>> X, y = TwoMoons(0.2).sample(200, random_state=0)
+    >>> model = GenerativeClassifier(KernelDensity(bandwidth=0.2)).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.certify(X, y).holds
+    (True, True)
+
+    References
+    ----------
+    Wei §7.3.1; Douc & Le Corff §8.5.
+    """
+
+    _memory_reason: ClassVar[str] = "hands the rows of each class to a density at once"
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "density": parameters.nothing
+        | Domain(
+            "an object with fit and score_samples",
+            lambda value: hasattr(value, "fit") and hasattr(value, "score_samples"),
+        ),
+        "priors": PRIORS,
+    }
+    _accepts_sparse: ClassVar[bool] = False
+    densities_: list[Any]
+
+    def __init__(self, density: Any = None, *, priors: Any = None) -> None:
+        self.density = density
+        self.priors = priors
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit a copy of the density to the rows of each class.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 means the row counts twice; whole numbers where the density takes no weights.
+        """
+        require_memory(self, X, instead=INSTEAD)
+        return super().fit(X, y, sample_weight)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates afresh: fit every density again and compare.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        require_memory(self, X, instead="certify on a sample of them")
+        return super().certify(X, y, sample_weight)
+
+    def _family(self) -> DensityFamily:
+        return DensityFamily(self.density)
+
+    def _keep_laws(self, laws: DensityLaws, statistics: FittedDensities, data: Rows) -> None:
+        self.densities_ = laws.densities
+
+    def _laws(self) -> DensityLaws:
+        return DensityLaws(self.densities_)
+
+    def _proofs(self, laws: DensityLaws, statistics: FittedDensities, data: Rows) -> list[Certificate]:
+        own = [proof for each in self.densities_ for proof in getattr(each, "certificates_", ())]
+        return [self._stored_counts(statistics.weight), self._bayes_formula(data), *own]
+
+    def _bayes_formula(self, data: Rows) -> Certificate:
+        """Posteriors of the first rows beside Bayes' formula written with densities, not logarithms."""
+        state = self._laws(), self._log_priors()
+        worst = data.head(LOOKED_AT, posterior_deviation, *state, np.asarray(self.priors_))
+        claim = "The posterior is π_k p̂_k(x)/Σ_l π_l p̂_l(x)."
+        bound = 1e-4 if data.dtype == np.float32 else 1e-9
+        return at_most(claim, "deviation of posteriors", worst, bound, SOURCE)
+
+    def _certify_more(self, data: Any) -> list[Certificate]:
+        rows = data.X[np.linspace(0, len(data.X) - 1, min(LOOKED_AT, len(data.X))).astype(np.intp)]
+        fresh = self._family().estimate(self._family().gather(data, len(self.classes_)))
+        pairs = {"log-densities": (self._laws().log_density(rows), fresh.log_density(rows))}
+        claim = "A fresh fit of each density gives the same log-densities."
+        return [agreement(claim, pairs, SOURCE)]
+
+
+def posterior_deviation(block: Block, laws: DensityLaws, log_priors: NDArray, priors: NDArray) -> float:
+    """Largest difference of the posteriors of a block from Bayes' formula."""
+    values = laws.log_density(block.dense).astype(np.float64)
+    with np.errstate(under="ignore"):
+        masses = priors * np.exp(values - values.max(axis=1, keepdims=True))
+    expected = masses / masses.sum(axis=1, keepdims=True)
+    known = np.isfinite(expected).all(axis=1)
+    return float(np.abs(posterior_block(block, laws, log_priors) - expected)[known].max(initial=0.0))

@@ -1,0 +1,1 @@
+"""Fisher's discriminant, of rows and of a kernel."""

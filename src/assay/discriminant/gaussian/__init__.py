@@ -1,0 +1,1 @@
+"""Gaussian classes: moments by one walk, covariances and their shrinkage, densities."""

@@ -1,0 +1,1 @@
+"""Naive Bayes: within a class the columns are independent, each of a family of its own."""

@@ -1,0 +1,1 @@
+"""Local means of all rows by a kernel."""

@@ -1,0 +1,1 @@
+"""Votes and means of all rows within a radius."""
