@@ -102,6 +102,9 @@ def tab(request, tabs):
 def seen(tab, viewport, theme="light"):
     tab.set_viewport_size(viewport)
     tab.emulate_media(media="screen", color_scheme=theme)
+    # A page hears of its new width when it is next drawn; the second drawing comes after that.
+    tab.wait_for_function("width => innerWidth === width", arg=viewport["width"])
+    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return tab
 
 
