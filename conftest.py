@@ -13,12 +13,28 @@ from typing import Any
 
 import matplotlib
 import pytest
+from numba.core.targetconfig import TargetConfig
 
 from schedule import GroupScheduling, ordered_groups, room_of
 
 matplotlib.use("Agg")
 
 GROUPS = pytest.StashKey[Path]()
+
+
+def _are_equal(one: TargetConfig, other: object) -> bool:
+    """Whether two settings of Numba's compiler are the same.
+
+    It asks thousands of times per loop and compares all options each time, the unset ones too, which is a
+    tenth of a compilation. Those that are set decide nearly always.
+    """
+    if not isinstance(other, TargetConfig):
+        return NotImplemented
+    return one._values == other._values or one.values() == other.values()
+
+
+TargetConfig.__eq__ = _are_equal  # type: ignore[method-assign]
+TargetConfig.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,11 +48,21 @@ def pytest_sessionstart() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[Any]:
+    """Look through folders from either end where two processes do: each test file is prepared by one."""
+    report = yield
+    worker = getattr(collector.config, "workerinput", {}).get("workerid", "gw0")
+    if isinstance(collector, pytest.Directory) and int(worker[2:]) % 2 == 1:
+        report.result.reverse()
+    return report
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Bring the tests into the order in which their groups are run, without those of other rooms."""
     wanted = config.getoption("room")
     kept, left = [], []
-    for item in items:
+    for item in sorted(items, key=lambda item: ("src" in item.path.parts, item.path)):
         room, of_one_estimator = room_of(item)
         (left if wanted and of_one_estimator and room != wanted else kept).append(item)
     if left:

@@ -58,7 +58,7 @@ def part(function: Function) -> Function:
 
 def inner(function: Function) -> Function:
     """Compile a loop that other loops call and Python never does: nothing is made ready for it."""
-    return _njit(function, set(REORDER), no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _njit(function, set(REORDER), no_cpython_wrapper=True)
 
 
 def lean(function: Function) -> Function:
@@ -75,7 +75,9 @@ def _exact(function: Function) -> Function:
 
 
 def _njit(function: Any, fastmath: set[str], **options: bool | str) -> Any:
-    settings: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
+    # No entry for callers in C, of which there are none: it takes a twentieth of the compilation.
+    settings: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", **options}
+    settings["fastmath"] = fastmath
     dispatcher = numba.njit(**settings)(function)
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no file to keep the cache beside
         dispatcher._cache = LoopCache(function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.distances.tree import DEPTH, LEAF
-from assay.loops import _exact, compiled
+from assay.loops import _exact, compiled, inner
 
 
 @compiled
@@ -185,7 +185,7 @@ def nearest_points(  # type: ignore[no-untyped-def]
             indices[q, j] = numbers[j]
 
 
-@compiled
+@inner
 def load_tile(queries, visited, homes, start, tile, low, high):  # type: ignore[no-untyped-def]
     """Copy the queries from `start` on that share a home, at most a tile of them; returns where they end."""
     stop = start
@@ -332,7 +332,7 @@ def merge_runs(starts, n_runs, numbers, values, other_numbers, other_values):  #
     return swapped
 
 
-@compiled
+@inner
 def merge_pairs(starts, n_runs, numbers, values, merged_numbers, merged_values):  # type: ignore[no-untyped-def]
     """Merge each run with the next; an odd last one is copied."""
     for run in range(0, n_runs, 2):

@@ -21,7 +21,7 @@ from assay.distances.metrics import (
 from assay.distances.ranges import check_range
 from assay.distances.search import try_tree
 from assay.distances.tree import DEPTH, LEAF, PointTree, leaf_ranges
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 BLOCK = 32 * LEAF
 
@@ -222,7 +222,7 @@ def _sorted(edges: Edges, dtype: np.dtype) -> SpanningTree:
     return SpanningTree(edges.first[order], edges.second[order], length[order])
 
 
-@compiled
+@inner
 def comes_before(length, a, b, other_length, c, d):  # type: ignore[no-untyped-def]
     """Whether the edge of the numbers a, b comes before that of c, d."""
     if length != other_length:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.rows import ordered_map
 
 TOP_LEVELS = 4
@@ -106,7 +106,7 @@ DEPTH = 64
 """Room on a stack of nodes: a tree of 2^63 leaves would need it all."""
 
 
-@compiled
+@inner
 def widest_side(points, start, stop, feature_low, feature_high):  # type: ignore[no-untyped-def]
     """The feature of the largest spread among points of an even sample."""
     step = max(1, (stop - start) // (4 * SAMPLE))
@@ -124,7 +124,7 @@ def widest_side(points, start, stop, feature_low, feature_high):  # type: ignore
     return widest
 
 
-@compiled
+@inner
 def swap_points(points, order, i, j):  # type: ignore[no-untyped-def]
     """Exchange two points and their numbers."""
     for f in range(points.shape[1]):

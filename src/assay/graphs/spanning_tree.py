@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from assay.distances.spanning import find_root
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.parameters import integer, refusal
 
 
@@ -307,7 +307,7 @@ def boruvka_round(first, second, parent, lightest, kept):  # type: ignore[no-unt
     return n_joined
 
 
-@compiled
+@inner
 def connected(first, second, starts, edges, kept, source, target, seen, queue, mark):  # type: ignore[no-untyped-def]
     """Whether a path of kept edges leads from source to target."""
     seen[source], queue[0] = mark, source

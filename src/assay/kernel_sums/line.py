@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def fill_prefix(ordered, cells, values, prefix):  # type: ignore[no-untyped-def]
                 term *= t
 
 
-@compiled
+@inner
 def add_cells(sums_of, start, stop, x, coefficients, sign, sums, powers):  # type: ignore[no-untyped-def]
     """Add Σ v Σ_j c_j (±(x − t))^j over consecutive points, cell by cell.
 

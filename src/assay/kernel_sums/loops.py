@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled, exp
+from assay.loops import compiled, exp, inner
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def padded(columns: Array, values: Array) -> tuple[Array, Array]:
     )
 
 
-@compiled
+@inner
 def horner(coefficients, x):  # type: ignore[no-untyped-def]
     """Σ_j c_j x^j."""
     value = 0.0
@@ -37,7 +37,7 @@ def horner(coefficients, x):  # type: ignore[no-untyped-def]
     return value
 
 
-@compiled
+@inner
 def fill_profile(room, n, profile, coefficients):  # type: ignore[no-untyped-def]
     """Replace squared distances by the profile of the kernel."""
     if profile == GAUSSIAN:
@@ -55,7 +55,7 @@ def fill_profile(room, n, profile, coefficients):  # type: ignore[no-untyped-def
             room[p] = value if square < 1.0 else 0.0
 
 
-@compiled
+@inner
 def fill_distances(columns, point, room):  # type: ignore[no-untyped-def]
     """Squared distances of a query to the points of a tile."""
     n = columns.shape[1]
@@ -82,7 +82,7 @@ def fill_product(columns, point, coefficients, room):  # type: ignore[no-untyped
             room[p] *= factor if size < 1.0 else 0.0
 
 
-@compiled
+@inner
 def add_range(columns, values, start, stop, point, profile, coefficients, room, sums):  # type: ignore[no-untyped-def]
     """Add Σ v_i K over consecutive points to the sums of a query."""
     for begin in range(start, stop, TILE):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.distances.loops import farthest_bound, nearest_bound
 from assay.distances.tree import DEPTH, LEAF, build_tree
 from assay.kernel_sums.loops import EXPONENTIAL, GAUSSIAN, PRODUCT, TILE, add_range, horner, padded
-from assay.loops import compiled, exp
+from assay.loops import compiled, exp, inner
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def grow(columns: Array, values: Array) -> SumTree:
     return SumTree(tree.boxes, *padded(columns[:, tree.order], ordered), cumulated)
 
 
-@compiled
+@inner
 def profile_at(square, profile, coefficients):  # type: ignore[no-untyped-def]
     """The profile of a kernel at a squared distance."""
     if profile == GAUSSIAN:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 TWO, ONE, INFINITY = 0, 1, 2
 """Codes of the norm q of the differences of centroids."""
@@ -22,7 +22,7 @@ class FusionEdges(NamedTuple):
     radii: NDArray
 
 
-@compiled
+@inner
 def norm_of(values, code):  # type: ignore[no-untyped-def]
     """The norm q of a vector."""
     total = 0.0
@@ -39,7 +39,7 @@ def norm_of(values, code):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled
+@inner
 def dual_norm_of(values, code):  # type: ignore[no-untyped-def]
     """The norm dual to q: 2 to 2, the largest entry to q = 1, the sum to q = ∞."""
     if code == TWO:

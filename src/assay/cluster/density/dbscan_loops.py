@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.distances.spanning import find_root
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 # Compiled distances of rows and of boxes around them, for the passes of DBSCAN over cells.
 
@@ -57,7 +57,7 @@ def squares_to(columns, i, start, stop, squares):  # type: ignore[no-untyped-def
             squares[j - start] += (columns[f, j] - value) ** 2
 
 
-@compiled
+@inner
 def is_point(lower, upper, node):  # type: ignore[no-untyped-def]
     """Whether all rows of a node are the same."""
     width = 0.0
@@ -81,7 +81,7 @@ def unite(parent, i, j):  # type: ignore[no-untyped-def]
         parent[i] = j
 
 
-@compiled
+@inner
 def near_cells(leaf, cells, limit, enough, listed):  # type: ignore[no-untyped-def]
     """Cells that may hold neighbours of a cell, nearest first, itself before all.
 
@@ -116,7 +116,7 @@ def near_cells(leaf, cells, limit, enough, listed):  # type: ignore[no-untyped-d
     return n_listed, sure
 
 
-@compiled
+@inner
 def weight_near(columns, mass, i, start, stop, limit, squares):  # type: ignore[no-untyped-def]
     """Weight of the rows from start to stop that are near row i."""
     total = 0.0
@@ -196,7 +196,7 @@ def unite_small_nodes(cells, inside, limit, core, parent, single):  # type: igno
             single[left[node]] = single[right[node]] = True
 
 
-@compiled
+@inner
 def is_joined(left, right, node, core, spans, parent, single):  # type: ignore[no-untyped-def]
     """Whether the core rows of a node are known to be in one set; the answer is kept in `single`."""
     if single[node]:
@@ -231,7 +231,7 @@ def unite_within(columns, leaves, limit, core, spans, parent):  # type: ignore[n
                         unite(parent, i, j)
 
 
-@compiled
+@inner
 def unite_cells(columns, a, b, limit, core, spans, both_single, parent, squares):  # type: ignore[no-untyped-def]
     """Join near core rows of two cells; of two single ones, the first near pair is enough."""
     first, stop = spans[b]

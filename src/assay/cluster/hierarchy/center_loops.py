@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 WARD, CENTROID, MEDIAN = 0, 1, 2
 TILE = 512
@@ -58,7 +58,7 @@ def closest(kind, centers, weights, i, m, scratch, bits):  # type: ignore[no-unt
     return nearby, cost
 
 
-@compiled
+@inner
 def join_centers(kind, centers, weights, a, b):  # type: ignore[no-untyped-def]
     """Put the centre and the weight of A ∪ B into the place of A."""
     share = 0.5 if kind == MEDIAN else weights[b] / (weights[a] + weights[b])
@@ -109,7 +109,7 @@ def ward_chain(centers, weights, nodes, left, right, height):  # type: ignore[no
                 links[link_of[b]] = b
 
 
-@compiled
+@inner
 def closest_pair(kind, centers, weights, m, lower, lower_bits, nearest, scratch, bits):  # type: ignore[no-untyped-def]
     """The cheapest join of all: searches anew only where a lower bound on the cost is the least of all."""
     while True:
@@ -123,7 +123,7 @@ def closest_pair(kind, centers, weights, m, lower, lower_bits, nearest, scratch,
         nearest[i], lower[i] = closest(kind, centers, weights, i, m, scratch, bits)
 
 
-@compiled
+@inner
 def refresh(kind, centers, weights, a, b, m, lower, nearest, scratch):  # type: ignore[no-untyped-def]
     """Account in the nearest clusters for the join that stands in place a, and for the end of b."""
     best, nearby = np.inf, -1

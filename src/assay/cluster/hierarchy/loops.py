@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
 LARGEST = np.iinfo(np.int64).max
@@ -72,7 +72,7 @@ def nearest_in_rows(triangle, bits, start, stop, distance, nearest):  # type: ig
             distance[i], nearest[i] = row[j], j
 
 
-@compiled
+@inner
 def join_columns(linkage, row, w_row, first, second, joint, weights, out):  # type: ignore[no-untyped-def]
     """Entries of one new row from its dissimilarities to the old clusters."""
     for k in range(out.shape[0]):
@@ -177,7 +177,7 @@ def nearest_of(triangle, active, place):  # type: ignore[no-untyped-def]
     return nearby, low
 
 
-@compiled
+@inner
 def join_in_place(triangle, linkage, active, place_a, place_b, weights):  # type: ignore[no-untyped-def]
     """Put A ∪ B into the place of B, the later of the two; gives the cluster nearest to it, and how near."""
     a, b = active[place_a], active[place_b]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay import parameters
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.rows import check_weights
 
 
-@compiled
+@inner
 def interval_cost(values, masses, sums, squares, absolute, start, stop):  # type: ignore[no-untyped-def]
     """Cost of the numbers from `start` to `stop` about their mean, or median, from prefix sums."""
     mass, total = masses[stop] - masses[start], sums[stop] - sums[start]

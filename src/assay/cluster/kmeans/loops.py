@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 LANES = 4
 TILE_ROWS, TILE_ITEMS = 192, 2**15
@@ -48,7 +48,7 @@ NearestCenters = tuple[NDArray, NDArray, NDArray, NDArray]
 """`nearest` centres, `uppers` of the distances to them, `lowers` of those to all others, `row_norms`."""
 
 
-@compiled
+@inner
 def load_rows(dense, values, starts, shift, visited, tile, row_norms):  # type: ignore[no-untyped-def]
     """Write rows relative to the shift into the tile (dense rows only), and their squared norms."""
     if values is not None:
@@ -257,7 +257,7 @@ def doubtful_rows(table, centers, bounds, gaps, visited, uppers, rounding):  # t
     return n_visited
 
 
-@compiled
+@inner
 def own_bounds(dense, values, columns, starts, centers, labels, listed, rounding, uppers):  # type: ignore[no-untyped-def]
     """At least the squared distances of listed rows to their own centres; infinite without a label."""
     given, exact, norms = centers

@@ -18,7 +18,7 @@ from assay.cluster.kmeans.centers import Centers, inspect, means_of, placed, tab
 from assay.cluster.kmeans.loops import squared_distance
 from assay.cluster.kmeans.seeding import order_keys
 from assay.cluster.kmeans.solver import Lloyd
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.rows import Block, MemoryRows, Rows
 
 SMALLEST_GAIN = 1e-11
@@ -82,7 +82,7 @@ def _filled(data: MemoryRows, centers: Centers, labels: NDArray) -> NDArray:
     return labels
 
 
-@compiled
+@inner
 def sparse_norm(values, starts, i):  # type: ignore[no-untyped-def]
     """Squared norm of row i of a CSR table; 0 for dense rows, whose distances need none."""
     norm = 0.0

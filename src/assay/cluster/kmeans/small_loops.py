@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 
 @compiled
@@ -135,7 +135,7 @@ def approach(table, candidates, candidate_norms, new, quarter_gaps, bucket, clos
             masses[bucket[i] if new >= 0 else c] += w * least
 
 
-@compiled
+@inner
 def squares_to_seed(dense, values, columns, starts, i, candidates, candidate_norms, c):  # type: ignore[no-untyped-def]
     """Squared distance of row i to candidate c, 0 where they are equal."""
     distance = 0.0
@@ -161,7 +161,7 @@ TILE = 64
 """Rows whose distances are computed together, one feature after the other."""
 
 
-@compiled
+@inner
 def move_centers(sums, counts, centers, moved):  # type: ignore[no-untyped-def]
     """Set `moved` to the means of the clusters, from sums of rows about the centres.
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.models.conformal.splits import conformal_rank
 
 Array = NDArray[np.float64]
@@ -169,7 +169,7 @@ def _by_fold(
     return known[order], each[order], starts.astype(np.int64)
 
 
-@compiled
+@inner
 def count_up_to(limit, shifts, values, upto, starts):  # type: ignore[no-untyped-def]
     """Weight of the values that, moved by the shift of their fold, are at most a limit."""
     total = 0.0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.penalties.coordinates import ElasticNetForm, entry_minimiser, entry_slope, entry_value
 
 DEPTH = 5
@@ -172,7 +172,7 @@ def gram_epoch(gram, coef, corr, penalty):  # type: ignore[no-untyped-def]
                 corr[k] -= change * gram[j, k]
 
 
-@compiled
+@inner
 def extrapolated(past, past_corr, weights, trial, trial_corr):  # type: ignore[no-untyped-def]
     """Combine the last iterates and their correlations into a trial; false when they cannot be combined."""
     if not extrapolation(past, weights):
@@ -186,7 +186,7 @@ def extrapolated(past, past_corr, weights, trial, trial_corr):  # type: ignore[n
     return True
 
 
-@compiled
+@inner
 def copy_point(coef, corr, to_coef, to_corr):  # type: ignore[no-untyped-def]
     """Copy coefficients and their correlations."""
     for j in range(coef.size):
@@ -194,7 +194,7 @@ def copy_point(coef, corr, to_coef, to_corr):  # type: ignore[no-untyped-def]
         to_corr[j] = corr[j]
 
 
-@compiled
+@inner
 def quadratic_value(coef, linear, corr):  # type: ignore[no-untyped-def]
     """½ wᵀGw − qᵀw = −½ wᵀ(q + g)."""
     total = 0.0

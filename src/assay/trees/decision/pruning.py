@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.trees.tree import LEAF, NO_THRESHOLD, Tree
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ def weakest_links(left, right, cost, parents, alphas):  # type: ignore[no-untype
             node = parents[node]
 
 
-@compiled
+@inner
 def update_link(node, left, right, cost, below, leaves, worth, least):  # type: ignore[no-untyped-def]
     """Cost, leaves and weakest link of what grows from a node, from its children."""
     one, other = left[node], right[node]

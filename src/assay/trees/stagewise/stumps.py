@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.rows import ordered_map
 from assay.trees.growing.columns import Columns, sort_columns
 from assay.trees.tree import EVERY_VALUE, LEAF, NO_THRESHOLD, Tree
@@ -170,7 +170,7 @@ def class_sums(labels, units, sums):  # type: ignore[no-untyped-def]
     return sums
 
 
-@compiled
+@inner
 def signed_cut(column, absent, signed, total, best):  # type: ignore[no-untyped-def]
     """The cut of a sorted column with the largest edge: edge, place and side of missing values in `best`."""
     n_known, missing = column.shape[0], np.int64(0)
@@ -199,7 +199,7 @@ def signed_cut(column, absent, signed, total, best):  # type: ignore[no-untyped-
     best[2] = side
 
 
-@compiled
+@inner
 def class_cut(column, absent, labels, units, totals, gini, best):  # type: ignore[no-untyped-def]
     """The cut of a sorted column with the most units right: their number, place, side of missing values.
 

@@ -11,7 +11,7 @@ from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, leaf_rows, route, router, survey
 from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, STILL, TILE
 from assay.cluster.kmeans.solver import Lloyd
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.rows import Block, MemoryRows, Rows
 
 LEAF_BYTES = 2**27
@@ -92,7 +92,7 @@ def fill_tiles(X, shift, tiles):  # type: ignore[no-untyped-def]
     return largest
 
 
-@compiled
+@inner
 def cut_tiles(tiles, mass, normal, offset, doubt, centers, sides, sums):  # type: ignore[no-untyped-def]
     """Put each row on its side of the plane x · normal = offset; returns weight and changes of the far side.
 

@@ -12,7 +12,7 @@ from assay.certificates import Certificates, at_most
 from assay.cluster.kmeans.centers import Centers, Inspection, means_of, read_only, table
 from assay.cluster.kmeans.certificates import huygens_certificate, measure
 from assay.cluster.kmeans.loops import add_row, squared_distance
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.rows import Block, MappedRows, Rows
 
 Router = tuple[NDArray, NDArray, NDArray, NDArray]
@@ -91,7 +91,7 @@ class Survey(NamedTuple):
         return Inspection(self.sums, self.counts, float(self.inertias.sum()), self.scatter, 0.0)
 
 
-@compiled
+@inner
 def row_norm(dense, values, starts, shift, i):  # type: ignore[no-untyped-def]
     """‖x − shift‖² of row i; CSR rows have the shift 0."""
     norm = 0.0

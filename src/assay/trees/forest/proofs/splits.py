@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 from assay.trees.decision.search import (
     Admissible,
     cost_of_rows,
@@ -128,7 +128,7 @@ def largest_excess(form, claim, columns, tree, rows):  # type: ignore[no-untyped
     return worst
 
 
-@compiled
+@inner
 def size_of_root(form, rows):  # type: ignore[no-untyped-def]
     """Cost of the root: of squared errors with the squares, which the criterion leaves out."""
     size, n_outputs = 0.0, rows.target.shape[1]
@@ -142,7 +142,7 @@ def size_of_root(form, rows):  # type: ignore[no-untyped-def]
     return size if size > 0.0 else 1.0
 
 
-@compiled
+@inner
 def centered_stats(rows, first, last):  # type: ignore[no-untyped-def]
     """Statistics of the rows of a node, numbers about their mean."""
     stats = rows.stats[first:last].copy()
@@ -155,7 +155,7 @@ def centered_stats(rows, first, last):  # type: ignore[no-untyped-def]
     return stats
 
 
-@compiled
+@inner
 def gain_of_sides(form, stats, n_left):  # type: ignore[no-untyped-def]
     """What a split gains whose left side are the first rows."""
     apart = cost_of_rows(form, stats[:n_left]) + cost_of_rows(form, stats[n_left:])
@@ -175,7 +175,7 @@ def may_divide(node, claim, tree, rows):  # type: ignore[no-untyped-def]
     return differs and is_heavy and tree.whole[node, DEPTH] < claim.max_depth
 
 
-@compiled
+@inner
 def best_of_tried(form, claim, columns, tree, rows, node, stats, path, noise):  # type: ignore[no-untyped-def]
     """The best gain among the columns that a node tried, which its path draws again."""
     first, n_rows = rows.starts[node], stats.shape[0]
@@ -212,7 +212,7 @@ def best_of_tried(form, claim, columns, tree, rows, node, stats, path, noise):  
     return best
 
 
-@compiled
+@inner
 def gain_of_cut(form, x, stats, cut, rule):  # type: ignore[no-untyped-def]
     """What one cut gains, with the missing values on the better side."""
     best, side = -np.inf, np.empty(x.shape[0])
@@ -223,7 +223,7 @@ def gain_of_cut(form, x, stats, cut, rule):  # type: ignore[no-untyped-def]
     return best
 
 
-@compiled
+@inner
 def gain_of_levels(form, x, stats, n_levels, rule):  # type: ignore[no-untyped-def]
     """The best gain of a grouping of levels: all of few, else the cuts of their orders by mean statistic."""
     n_sums = stats.shape[1]
