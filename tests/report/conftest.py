@@ -24,7 +24,7 @@ def browser():
 @pytest.fixture(scope="session")
 def regression():
     data = choose_data(read_table("diabetes"))
-    return compare(data)
+    return compare(data, repeats=1)
 
 
 @pytest.fixture(scope="session")

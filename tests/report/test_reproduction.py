@@ -30,6 +30,7 @@ def recommending(comparison, name):
     return twin, chosen
 
 
+@pytest.mark.usefixtures("regression", "classification", "clustering")  # in the process that makes them
 @pytest.mark.parametrize("task", ["regression", "classification", "clustering"])
 def test_the_script_of_every_candidate_gives_its_model_again(task, request):
     comparison = request.getfixturevalue(task)

@@ -23,9 +23,9 @@ def raw(frame: pd.DataFrame) -> RawTable:
 def test_more_columns_than_rows_and_classes_of_two_rows_are_compared(rng):
     """As in tables of genes: 14 classes, some of two rows, a hundred times as many columns as such rows."""
     y = np.repeat(np.arange(9), [9, 8, 7, 6, 4, 3, 2, 2, 2])
-    X = rng.normal(size=(len(y), 300))
+    X = rng.normal(size=(len(y), 200))
     X[:, :40] += 3 * rng.normal(size=(9, 40))[y]
-    frame = pd.DataFrame(X, columns=[f"g{index}" for index in range(300)])
+    frame = pd.DataFrame(X, columns=[f"g{index}" for index in range(200)])
     data = Data.from_frame(frame, np.array([f"c{label}" for label in y]))
     found = compare(data, repeats=1, methods=("LogisticRegression", "LinearSVC"))
     assert not found.skipped
