@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,6 +68,16 @@ def lean(function: Function) -> Function:
     Counting takes longer than a small node of a tree, and compiling it longer than the rest of the loop.
     """
     return _njit(function, set(REORDER), _nrt=False)
+
+
+def read_only(values: NDArray) -> NDArray:
+    """The same numbers, in C order and not to be written to, as those of a memory map are.
+
+    A loop that only reads them is compiled once, wherever they come from.
+    """
+    view = np.ascontiguousarray(values).view()
+    view.flags.writeable = False
+    return view
 
 
 def _exact(function: Function) -> Function:

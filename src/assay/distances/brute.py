@@ -116,14 +116,14 @@ class BruteSearch:
 
     def _tiles(self, queries: NDArray) -> Iterator[tuple[int, NDArray, NDArray]]:
         """First row of each tile, the tile, and the squared norms of the queries where there are any."""
-        room = np.empty((len(queries), TILE_ROWS), dtype=self.X.dtype)
+        room = np.empty(len(queries) * min(TILE_ROWS, len(self.X)), dtype=self.X.dtype)
         norms = self.norms[:0]
         if self.rounding:
             centered = queries - self.center
             norms = np.einsum("ij,ij->i", centered, centered)
         for first in range(0, len(self.X), TILE_ROWS):
             last = min(first + TILE_ROWS, len(self.X))
-            tile = room[:, : last - first]
+            tile = room[: len(queries) * (last - first)].reshape(len(queries), last - first)
             if self.rounding:
                 np.matmul(centered, self.centered[first:last].T, out=tile)
                 lower_tile(tile, norms, self.norms[first:last], self.rounding)

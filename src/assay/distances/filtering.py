@@ -67,10 +67,10 @@ class SingleFilter:
         if opened is None:
             return False
         ready, norms = opened
-        room: Any = np.empty((len(queries), min(TILE_ROWS, len(self.X))), dtype=np.float32)
+        room: Any = np.empty(len(queries) * min(TILE_ROWS, len(self.X)), dtype=np.float32)
         for first in range(0, len(self.X), TILE_ROWS):
             last = min(first + TILE_ROWS, len(self.X))
-            tile = room[:, : last - first]
+            tile = room[: len(queries) * (last - first)].reshape(len(queries), last - first)
             np.matmul(ready, self.rows[first:last].T, out=tile)
             absorb_filtered(
                 tile, norms, self.rounding, self.scale**2, queries, self.X, first, own, best, numbers

@@ -139,7 +139,7 @@ class NeighborSearch:
                 f"The queries have {table.shape[1]} columns but the rows have {self.X.shape[1]}; "
                 "they must be as many."
             )
-        table = table.astype(self.X.dtype, copy=False)
+        table = np.ascontiguousarray(table, dtype=self.X.dtype)
         check_range(table, self.metric, spread=False)
         return self._scale.prepare(table)
 

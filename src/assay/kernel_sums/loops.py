@@ -23,7 +23,7 @@ def padded(columns: Array, values: Array) -> tuple[Array, Array]:
     """Points and values with as many points of no value, infinitely far, as fill the last vector."""
     missing = -columns.shape[1] % VECTOR
     return (
-        np.pad(columns, ((0, 0), (0, missing)), constant_values=np.inf),
+        np.pad(np.ascontiguousarray(columns), ((0, 0), (0, missing)), constant_values=np.inf),
         np.pad(values, ((0, 0), (0, missing))),
     )
 

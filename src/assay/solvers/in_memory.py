@@ -13,7 +13,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import REORDER
+from assay.loops import REORDER, read_only
 from assay.rows import Block, Matrix, MemoryRows, Rows, alone, block_rows
 
 Result = TypeVar("Result")
@@ -42,7 +42,7 @@ class SparseRows(NamedTuple):
 def loop_rows(X: Matrix) -> DenseRows | SparseRows:
     """Rows as compiled loops take them."""
     if isinstance(X, np.ndarray):
-        return DenseRows(np.ascontiguousarray(X))
+        return DenseRows(read_only(X))
     return SparseRows(X.data, X.indices, X.indptr)
 
 

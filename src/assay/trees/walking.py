@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled, inlined, inner
+from assay.loops import compiled, inlined, inner, read_only
 
 if TYPE_CHECKING:
     from assay.trees.tree import Tree
@@ -97,13 +97,6 @@ def make_walk(nodes: Tree, starts: NDArray, bit_starts: NDArray, n_rows: int) ->
         missing_left=nodes.missing_go_to_left[order],
         nodes=(order - starts[tree]).astype(np.int32),
     )
-
-
-def read_only(X: NDArray) -> NDArray:
-    """The same rows as those of blocks are: one loop is compiled for both."""
-    X = np.ascontiguousarray(X).view()
-    X.flags.writeable = False
-    return X
 
 
 @inner

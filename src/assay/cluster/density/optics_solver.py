@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.distances import Metric, check_metric, distance_matrix
-from assay.loops import compiled
+from assay.loops import compiled, read_only
 
 
 class Plot(NamedTuple):
@@ -156,8 +156,8 @@ def grow(X: NDArray, core_distances: NDArray, *, metric: Metric, max_eps: float 
     reachability, waiting = np.full(n_rows, np.inf), np.full(n_rows, np.inf)
     name = metric if _is_precomputed(metric) else check_metric(metric)
     if isinstance(name, str) and name == "euclidean":
-        columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        grow_rows(columns, core_distances, max_eps, waiting, ordering, reachability, predecessor)
+        columns = read_only(np.asarray(X.T, dtype=np.float64))
+        grow_rows(columns, read_only(core_distances), max_eps, waiting, ordering, reachability, predecessor)
         return Growth(ordering, reachability, predecessor)
     row = first = 0
     for step in range(n_rows):

@@ -21,7 +21,7 @@ from assay.cluster.hierarchy.certificates import (
 from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.rounds import Linkage, Merges
 from assay.distances import distance_matrix, metric_domain
-from assay.loops import compiled
+from assay.loops import compiled, read_only
 from assay.models.clusterer import UnweightedFit
 from assay.parameters import Domain
 from assay.rows import MemoryRows
@@ -217,7 +217,7 @@ def split(D: NDArray) -> Linkage:
         return Linkage(np.empty((0, 2), dtype=np.int64), np.empty(0))
     start, stop, lower, upper = (np.empty(n - 1, np.int64) for _ in range(4))
     height = np.empty(n - 1)
-    divide(D, np.arange(n), start, stop, height, lower, upper)
+    divide(read_only(D), np.arange(n), start, stop, height, lower, upper)
     merges = Merges(n)
     # A part is split after its whole: taken backwards, every node is made before it is used.
     left, right = (np.where(side < 0, -1 - side, 2 * n - 2 - side)[::-1] for side in (lower, upper))

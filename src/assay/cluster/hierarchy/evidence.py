@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.cluster.hierarchy.tree import MergeTree
 from assay.distances import distance_matrix
-from assay.loops import compiled
+from assay.loops import compiled, read_only
 
 # Compiled loops recompute linkages from their definitions, without the recursions of the solvers.
 NEAREST, FARTHEST, MEAN, CENTERS, WARD = 0, 1, 2, 3, 4
@@ -163,9 +163,9 @@ class TreeEvidence:
         shape = tree.children, tree.parents, tree.spans, self.weights, joins
         heights = np.empty(len(joins))
         if self.between_centers:
-            joins_by_centers(self.kind, self._halving, self.centred, *shape, heights)
+            joins_by_centers(self.kind, self._halving, read_only(self.centred), *shape, heights)
         elif self.matrix is not None:
-            joins_by_pairs(self.kind, self._halving, self.matrix, *shape, heights)
+            joins_by_pairs(self.kind, self._halving, read_only(self.matrix), *shape, heights)
         else:
             for place, join in enumerate(joins):
                 heights[place] = self._pair_height(*tree.children[join])
@@ -177,7 +177,8 @@ class TreeEvidence:
             (np.arange(len(rows)), np.arange(len(columns))),
             (self._shares(left), self._shares(right)),
         )
-        return float(pair_linkage(self.kind, self.block(rows, columns), *places, *shares))
+        block = read_only(self.block(rows, columns))
+        return float(pair_linkage(self.kind, block, *places, *shares))
 
     def _shares(self, node: int) -> NDArray:
         members = self.tree.spans.members(node)

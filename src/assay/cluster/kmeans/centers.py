@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
 from assay.cluster.kmeans.loops import CenterLayout, NearestCenters, RowTable
+from assay.loops import read_only
 from assay.rows import Block, Rows, add
 
 FEW_CENTERS = 64
@@ -95,15 +96,8 @@ def table(block: Block) -> RowTable:
     X = block.X
     weight = read_only(no_values(X.dtype) if block.weight is None else block.weight)
     if isinstance(X, np.ndarray):
-        return read_only(np.ascontiguousarray(X)), None, None, None, weight
+        return read_only(X), None, None, None, weight
     return None, read_only(X.data), read_only(X.indices), read_only(X.indptr), weight
-
-
-def read_only(values: NDArray) -> NDArray:
-    """A view that cannot be written to."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 @lru_cache

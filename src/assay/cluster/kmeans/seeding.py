@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from assay.cluster.kmeans.centers import table
 from assay.cluster.kmeans.small_loops import approach, draw_seeds
 from assay.distances import check_sums
+from assay.loops import read_only
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
 SAMPLE_ROWS = 2**18
@@ -101,7 +102,7 @@ def _drawn(pool: Pool, uniforms: NDArray) -> NDArray:
     if not pool.data.is_sparse and pool.data.shape[0] <= SMALL_ROWS:
         chosen = np.empty(len(uniforms), dtype=np.int64)
         weight = np.empty(0, dtype=pool.data.dtype) if pool.data.weight is None else pool.data.weight
-        n_drawn = draw_seeds(pool.data.X, weight, pool.order, uniforms, chosen)
+        n_drawn = draw_seeds(read_only(pool.data.X), read_only(weight), pool.order, uniforms, chosen)
         chosen[n_drawn:] = chosen[0]
         return pool.data.X[chosen]
     shown, trial = _trial(pool)

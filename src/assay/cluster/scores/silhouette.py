@@ -264,11 +264,12 @@ def _values(
     def of_rows(rows: slice) -> tuple[NDArray, NDArray]:
         sums = np.zeros((rows.stop - rows.start, n_clusters))
         column_sums = np.zeros(n_rows - rows.stop if both else 0)
-        tile = np.empty((rows.stop - rows.start, min(TILE_COLUMNS, n_rows)), dtype=dtype)
+        height = rows.stop - rows.start
+        room = np.empty(height * min(TILE_COLUMNS, n_rows), dtype=dtype)
         own, others = (rows.start, rows.stop) if both else (0, 0)
         for columns in itertools.chain(_slices(own, others), _slices(others, n_rows)):
             first, last = columns.start, columns.stop
-            fill(rows, columns, part := tile[:, : last - first])
+            fill(rows, columns, part := room[: height * (last - first)].reshape(height, last - first))
             by_column = column_sums[first - others : last - others] if both and first >= others else none
             add_by_cluster(part, root, column_weight[rows], column_weight, first, bounds, sums, by_column)
         return (sums, column_sums) if both else _compare(sums, codes[rows], cluster_weights)

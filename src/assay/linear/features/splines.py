@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.linear.features.base import Array, FeatureMap, column_quantiles, column_ranges
-from assay.loops import compiled
+from assay.loops import compiled, read_only
 from assay.parameters import Domain
 from assay.rows import Rows
 
@@ -342,5 +342,5 @@ class SplineExpansion(NamedTuple):
     def __call__(self, X: NDArray) -> Array:
         """The features of rows."""
         features = np.zeros((X.shape[0], self.width))
-        spline_block(X, *self[1:6], EXTRAPOLATIONS[self.extrapolation], features)
+        spline_block(read_only(X), *self[1:6], EXTRAPOLATIONS[self.extrapolation], features)
         return features

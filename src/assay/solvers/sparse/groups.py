@@ -248,7 +248,8 @@ class GroupPath(PathSolver):
             bounds = np.where(np.isinf(self.profile.weights[self.entered]), 0.0, self.smoothness)
             trace, spent = self._room(used), 1
             if which.size:
-                support, gram, linear = np.flatnonzero(coef), self.set.gram, self.linear[which]
+                support, linear = np.flatnonzero(coef), self.linear[which]
+                gram = np.ascontiguousarray(self.set.gram)
                 inner, left = linear - coef[support] @ gram[support], self.max_iter - used
                 starts = np.concatenate([[0], np.cumsum(sizes)])
                 blocks = Blocks(starts, bounds, entry, np.where(np.isinf(radius), 0.0, radius))

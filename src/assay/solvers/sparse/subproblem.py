@@ -180,6 +180,7 @@ def solve_gram(
 ) -> tuple[int, float]:
     """Coordinate descent on ½ square − qᵀw + ½ wᵀGw plus a penalty, from `coef`, which it updates."""
     used, measure = 0, np.inf
+    gram = np.ascontiguousarray(gram)  # often a corner of a larger one
     while True:
         support = np.flatnonzero(coef)
         corr = linear - coef[support] @ gram[support]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
-from assay.cluster.kmeans.centers import Centers, Inspection, means_of, read_only, table
+from assay.cluster.kmeans.centers import Centers, Inspection, means_of, table
 from assay.cluster.kmeans.certificates import huygens_certificate, measure
 from assay.cluster.kmeans.loops import add_row, squared_distance
-from assay.loops import compiled, inner
+from assay.loops import compiled, inner, read_only
 from assay.rows import Block, MappedRows, Rows
 
 Router = tuple[NDArray, NDArray, NDArray, NDArray]
