@@ -185,7 +185,7 @@ def select(values, first, last, rank):  # type: ignore[no-untyped-def]
 
 @part
 def divide_values(values, first, last, pivot):  # type: ignore[no-untyped-def]
-    """Bring values up to the pivot before those from it on; gives where the first end and the others begin."""
+    """Bring values up to the pivot before those from it on; gives the last of these, the first of those."""
     i, j = first, last
     while i <= j:
         while values[i] < pivot:

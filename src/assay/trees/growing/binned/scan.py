@@ -74,7 +74,7 @@ def list_cuts(tally, end, node, missing, missing_left, unit, sides, work, places
         weight, slope, curvature = missing[0], missing[1], missing[2]
     count, start = np.int64(0), np.int64(0)
     heaviest, steepest = node[0] - sides.lightest, node[2] - sides.flattest
-    # Weights and curvatures only grow: there is no cut before the first that leaves enough, nor after the last.
+    # Weights and curvatures only grow: no cut is before the first that leaves enough, nor after the last.
     while start < end and (
         weight + tally[start, 0] < sides.lightest or curvature + tally[start, 2] < sides.flattest
     ):

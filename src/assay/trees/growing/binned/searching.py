@@ -15,7 +15,6 @@ from assay.trees.growing.finding import list_columns
 from assay.trees.growing.levels import set_bit, sort_places
 from assay.trees.growing.nodes import (
     CENTER,
-    COLUMN,
     CUT,
     GAIN,
     HIGH,

@@ -53,7 +53,7 @@ class Team(NamedTuple):
     own : int64 array of shape (n_shards − 1, 2, n_bins, 3)
         Histograms of the shards but the first, which adds to those of the pool.
     task : int64 array of shape (7,)
-        What the tasks of the stage are about; `SPREAD`: whether each shard is a task of its own; `ONE_BY_ONE`:
+        What the tasks of the stage are about; `SPREAD`: whether each shard is one task; `ONE_BY_ONE`:
         whether rows of the child are subtracted from the histogram of the node.
     signals : int64 array of shape (24,)
         The ticket, how many tasks of the stage are done, and whether the tree is finished.
