@@ -148,3 +148,115 @@ BAGGED = {
 
 FOREST_OF_CLASSES = GROWTH | CLASSES | DRAWN
 FOREST_OF_NUMBERS = GROWTH | NUMBERS | DRAWN
+
+BOOSTED = {
+    "quantile": """float or list of float, optional
+    The level of loss="quantile"; several give predictions of shape (n_samples, n_levels).""",
+    "learning_rate": """float, default=DEFAULT
+    Shrinkage ν of every round.""",
+    "max_iter": """int, default=DEFAULT
+    Most rounds.""",
+    "max_leaf_nodes": """int or None, default=DEFAULT
+    Leaves of a tree; the leaf that gains most is divided next.""",
+    "max_depth": """int or None, default=DEFAULT
+    Depth of a tree.""",
+    "min_samples_leaf": """int, default=DEFAULT
+    Least weight of a leaf, so that a row of weight 2 counts as two; 1 forbids nothing.""",
+    "l2_regularization": """float, default=DEFAULT
+    λ in the values of leaves and the gains.""",
+    "max_features": """float, default=DEFAULT
+    Share of the columns drawn at each node.""",
+    "max_bins": """int, default=DEFAULT
+    Most bins of a column, besides that of missing values. Bins have three rows at least where leaves have
+    eighteen or more; with smaller leaves each of few values has its own.""",
+    "categorical_features": """"from_dtype", list of names, places or a mask, or None, default=DEFAULT
+    Columns whose levels are divided into two groups, in the order of their mean slope.""",
+    "monotonic_cst": """list of {-1, 0, 1} or dict, optional
+    Columns along which the score must not fall (1) or rise (−1).""",
+    "interaction_cst": GROWTH["interaction_cst"],
+    "warm_start": """bool, default=DEFAULT
+    Whether a fit goes on from the trees of the last one on the same rows, up to `max_iter` rounds in all:
+    the trees are those of one uninterrupted fit.""",
+    "early_stopping": """bool or "auto", default=DEFAULT
+    Whether rounds end when the held-out loss no longer falls; "auto": above 10,000 rows.""",
+    "scoring": """str, callable or None, default=DEFAULT
+    What the rows held out are judged by after each round: the loss, or a scorer of scikit-learn.""",
+    "validation_fraction": """float or None, default=DEFAULT
+    Share of the rows held out for early stopping; None: the training loss decides.""",
+    "n_iter_no_change": """int, default=DEFAULT
+    Rounds without progress that end the fit.""",
+    "tol": """float, default=DEFAULT
+    Least fall of the loss that counts as progress, as a share of the loss of the constant that boosting
+    starts from; of a score by `scoring`, its least rise.""",
+    "verbose": """int, default=DEFAULT
+    Accepted; progress is told to callbacks.""",
+    "random_state": """int, Generator, SeedSequence, RandomState or None
+    For rows held out, drawn rows and drawn columns.""",
+    "class_weight": """dict, "balanced" or None
+    Factors of the weights of classes.""",
+    "line_search": """{"newton", "leaf"}, default=DEFAULT
+    Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows.""",
+    "subsample": """float, default=DEFAULT
+    Share of the rows drawn for each tree.""",
+    "calibration": """float, int or None, default=DEFAULT
+    Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_interval`
+    is made of how far the predictions are off there. Or a number K ≥ 2 of folds: no row is lost, and K
+    more fits, each without a fold, say how far predictions are off.""",
+    "calibration_method": """{"sigmoid", "isotonic", "temperature"} or None, default=DEFAULT
+    How probabilities are brought to the shares observed on the rows kept aside; the class predicted is
+    then the one of the largest probability so found.""",
+}
+"""Boosting on histograms."""
+
+OF_TREES = """float or int, default=DEFAULT
+    Of the default trees, as in `DecisionTreeRegressor`."""
+
+ADDED = dict.fromkeys(
+    (
+        "min_samples_split",
+        "min_samples_leaf",
+        "min_weight_fraction_leaf",
+        "max_depth",
+        "min_impurity_decrease",
+        "max_features",
+        "max_leaf_nodes",
+        "ccp_alpha",
+    ),
+    OF_TREES,
+) | {
+    "learning_rate": """float, default=DEFAULT
+    Shrinkage ν in (0, 1]: small steps need many rounds and predict better.""",
+    "n_estimators": """int, default=DEFAULT
+    Rounds T.""",
+    "subsample": """float, default=DEFAULT
+    Share of the rows, drawn anew in each round, that a learner is fitted to; its step sees all of them.""",
+    "criterion": """{"deprecated", "friedman_mse", "squared_error"}, default=DEFAULT
+    Accepted; both are the squared error.""",
+    "init": """None, "zero" or an estimator, default=DEFAULT
+    f_0: the best constant, 0, or what the estimator says after a fit to the same rows.""",
+    "random_state": """int, Generator, SeedSequence, RandomState or None
+    For drawn rows and columns.""",
+    "alpha": """float, default=DEFAULT
+    Level of the quantile.""",
+    "verbose": """int, default=DEFAULT
+    Accepted; learners report through `logging` themselves.""",
+    "warm_start": """bool, default=DEFAULT
+    Whether a fit with more `n_estimators` goes on from the rounds of the last one, on the same rows. The
+    result is that of all rounds at once, bit for bit.""",
+    "validation_fraction": """float, default=DEFAULT
+    Share of the rows that is held out with `n_iter_no_change`.""",
+    "n_iter_no_change": """int or None, default=DEFAULT
+    The rounds end where the risk of the rows held out has not fallen by `tol` in so many.""",
+    "tol": """float, default=DEFAULT
+    Least fall of that risk that counts.""",
+    "estimator": """regressor, optional
+    The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default, which cuts
+    between any two values of up to 20,000 rows and between 255 bins per column of more. A
+    `DecisionTreeRegressor` given here cuts between any two values always.""",
+    "line_search": """{"global", "leaf"} or None, default=DEFAULT
+    One step for the whole learner (Algorithm 3), or one per leaf of a tree; by default leaves of trees.""",
+    "direction": """{"least_squares", "correlation"}, default=DEFAULT
+    The learner nearest to the pseudo-residuals, or the ±1 classifier most correlated with them (an exact
+    stump by default), the oracle of conditional gradients.""",
+}
+"""Boosting of any learner."""

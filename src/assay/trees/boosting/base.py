@@ -208,7 +208,7 @@ class Boosting(TreeModel, IterativeModel):
                 )
             table.resume(before.trees)
             first = before.trees.n_rounds
-        units = Units(table, loss, unit, scale, len(baseline))
+        units, plan = Units(table, loss, unit, scale, len(baseline)), self._plan(loss, unit)
         settings = Settings(
             loss,
             int(self.max_iter),
@@ -218,11 +218,10 @@ class Boosting(TreeModel, IterativeModel):
             float(self.subsample),
             self.seed_,
             first,
+            bounded=bool(plan.columns.signs.any()),
         )
         stopping = None if outside is None else stopping_of(self, loss, baseline, outside, start, before)
-        done = boost(
-            table, settings, self._plan(loss, unit), units, stopping, lambda n: watch.iteration(lambda: {})
-        )
+        done = boost(table, settings, plan, units, stopping, lambda n: watch.iteration(lambda: {}))
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
     def _baseline(self, losses: list[Loss], target: NDArray, weight: NDArray | None) -> NDArray[np.float64]:

@@ -42,7 +42,8 @@ class Settings(NamedTuple):
     """How trees are boosted.
 
     `line_search` says whether the values of leaves minimise the loss ("leaf") or are one Newton step towards
-    it ("newton"); `share` of the rows are drawn for each tree. `first` rounds were there before.
+    it ("newton"); `share` of the rows are drawn for each tree. `first` rounds were there before. `bounded`
+    says whether constraints bound the values of leaves.
     """
 
     loss: Loss
@@ -53,6 +54,7 @@ class Settings(NamedTuple):
     share: float
     seed: int
     first: int = 0
+    bounded: bool = True
 
 
 class Stopping(NamedTuple):
@@ -209,12 +211,14 @@ def leaf_values(table: Any, tree: Grown, settings: Settings, output: int) -> NDA
     if searches_residuals(loss):
         values = table.leaf_minimisers(loss, output, tree)
     else:
-        sums = tree.sums[leaves]
-        size = sums[:, 2] + settings.l2
-        values = np.divide(sums[:, 1], size, out=np.zeros(len(leaves)), where=size > 0)
+        _, slope, size = tree.sums[leaves].T
+        size = size + settings.l2
+        values = np.divide(slope, size, out=np.zeros(len(leaves)), where=size > 0)
         values = within(values, -farthest(loss), farthest(loss))
         if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
             values = newton_steps(table, tree, settings, output, values)
+    if not settings.bounded:
+        return values
     bounds = (within(bound[leaves], -farthest(loss), farthest(loss)) for bound in (tree.low, tree.high))
     return within(values, *bounds)
 

@@ -23,6 +23,7 @@ from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import Opened, kept_aside, survey, survey_classes, target_of, with_classes
 from assay.trees.calibration.aside import CALIBRATION
 from assay.trees.calibration.probabilities import CALIBRATION_METHOD, HasClassSets
+from assay.trees.describing import BOOSTED, described, keep_parameters
 from assay.trees.growing.columns import Columns
 
 LOSS = Domain(
@@ -33,6 +34,18 @@ LOSS = Domain(
 )
 
 
+@described(
+    BOOSTED,
+    loss="""{"log_loss", "exponential"} or margin loss, default=DEFAULT
+    What is minimised; an object of `assay.losses` such as `Savage()` for two classes.""",
+    min_samples_leaf="""int, default=DEFAULT
+    Least weight of a leaf, so that a row of weight 2 counts as two; 1 forbids nothing. Each side of a cut
+    under the log-loss also has the curvature of four rows of equal chances at least.""",
+    calibration="""float, int or None, default=DEFAULT
+    Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_sets` and
+    `calibration_method` learn from them how sure the trees may be. Or a number K ≥ 2 of folds: no row is
+    lost, and K more fits, each without a fold, are what they learn from.""",
+)
 class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
     """Boosted trees of classes, grown best-first on histograms of at most 255 bins.
 
@@ -53,63 +66,7 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"} or margin loss, default="log_loss"
-        What is minimised; an object of `assay.losses` such as `Savage()` for two classes.
-    learning_rate : float, default=0.1
-        Shrinkage ν of every round.
-    max_iter : int, default=100
-        Most rounds.
-    max_leaf_nodes : int or None, default=31
-        Leaves of a tree; the leaf that gains most is divided next.
-    max_depth : int or None, default=None
-        Depth of a tree.
-    min_samples_leaf : int, default=20
-        Least weight of a leaf, so that a row of weight 2 counts as two; 1 forbids nothing. Each side of a cut
-        under the log-loss also has the curvature of four rows of equal chances at least.
-    l2_regularization : float, default=0.0
-        λ in the values of leaves and the gains.
-    max_features : float, default=1.0
-        Share of the columns drawn at each node.
-    max_bins : int, default=255
-        Most bins of a column, besides that of missing values. Bins have three rows at least where leaves have
-        eighteen or more; with smaller leaves each of few values has its own.
-    categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
-        Columns whose levels are divided into two groups, in the order of their mean slope.
-    monotonic_cst : list of {-1, 0, 1} or dict, optional
-        Columns along which the score must not fall (1) or rise (−1).
-    interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
-        Groups of columns that may meet on one path.
-    warm_start : bool, default=False
-        Whether a fit goes on from the trees of the last one on the same rows, up to `max_iter` rounds in all:
-        the trees are those of one uninterrupted fit.
-    early_stopping : bool or "auto", default="auto"
-        Whether rounds end when the held-out loss no longer falls; "auto": above 10,000 rows.
-    scoring : str, callable or None, default="loss"
-        What the rows held out are judged by after each round: the loss, or a scorer of scikit-learn.
-    validation_fraction : float or None, default=0.1
-        Share of the rows held out for early stopping; None: the training loss decides.
-    n_iter_no_change : int, default=10
-        Rounds without progress that end the fit.
-    tol : float, default=1e-7
-        Least fall of the loss that counts as progress, as a share of the loss of the constant that boosting
-        starts from; of a score by `scoring`, its least rise.
-    verbose : int, default=0
-        Accepted; progress is told to callbacks.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        For rows held out, drawn rows and drawn columns.
-    class_weight : dict, "balanced" or None
-        Factors of the weights of classes.
-    line_search : {"newton", "leaf"}, default="newton"
-        Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows.
-    subsample : float, default=1.0
-        Share of the rows drawn for each tree.
-    calibration : float, int or None, default=None
-        Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_sets` and
-        `calibration_method` learn from them how sure the trees may be. Or a number K ≥ 2 of folds: no row is
-        lost, and K more fits, each without a fold, are what they learn from.
-    calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
-        How probabilities are brought to the shares observed on the rows kept aside; the class predicted is
-        then the one of the largest probability so found.
+    …
 
     Attributes
     ----------
@@ -201,31 +158,7 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
         calibration: float | None = None,
         calibration_method: str | None = None,
     ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.line_search = line_search
-        self.subsample = subsample
-        self.calibration = calibration
-        self.calibration_method = calibration_method
+        keep_parameters(self, locals())
 
     @with_callbacks
     def fit(

@@ -20,7 +20,7 @@ from assay.trees.boosting.loops import middle_of_each
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.binned.leafwise import Growth, Plan, grow_on_team, make_growth
 from assay.trees.growing.binned.team import Team, make_team
-from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
+from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, PLACE_OF_BITS, WORDS
 from assay.trees.growing.statistics import unit_of
 
 SMALL = 2**18
@@ -48,22 +48,26 @@ class Grown(NamedTuple):
     leaves: NDArray[np.int64]  # the nodes that are leaves
 
 
-WHOLE_FIELDS, REAL_FIELDS = [COLUMN, CUT], [GAIN, LOW, HIGH]
-"""What is copied of the nodes of a growing tree."""
+WHOLE_FIELDS, REAL_FIELDS = slice(COLUMN, CUT + 1), slice(GAIN, HIGH + 1)
+"""What is copied of the nodes of a growing tree: column and cut; gain and bounds."""
+
+NO_BITS = np.empty((0, WORDS), dtype=np.uint32)
 
 
 def grown_tree(growth: Growth, places: Any, left: NDArray[np.int64]) -> Grown:
     """A copy of the nodes at some places; `left` numbers their left children in that order, −1 for leaves."""
-    tree, leaves = growth.tree, np.flatnonzero(left < 0)
-    whole, real, missing_left = tree.whole[places], tree.real[places], tree.missing_left[places].copy()
-    feature, cut = np.ascontiguousarray(whole[:, WHOLE_FIELDS].T, dtype=np.int32)
-    gain, low, high = np.ascontiguousarray(real[:, REAL_FIELDS].T)
-    left_child, right_child = left.astype(np.int32), (left + 1).astype(np.int32)
-    feature[leaves] = cut[leaves] = right_child[leaves] = LEAF
-    missing_left[leaves], gain[leaves] = False, 0.0
-    levels, bits = np.full(len(left), -1, dtype=np.int32), np.empty((0, 8), dtype=np.uint32)
+    tree, inside = growth.tree, left >= 0
+    leaves = (~inside).nonzero()[0]
+    whole, real, missing_left = tree.whole[places], tree.real[places], tree.missing_left[places] & inside
+    # What a leaf would have been divided by is forgotten.
+    feature, cut = np.where(inside, whole[:, WHOLE_FIELDS].T, LEAF).astype(np.int32)
+    gain, low, high = real[:, REAL_FIELDS].T.copy()
+    gain *= inside
+    left_child, right_child = left.astype(np.int32), (left + inside).astype(np.int32)
+    levels, bits = np.empty(len(left), dtype=np.int32), NO_BITS
+    levels.fill(-1)
     if len(tree.bits):
-        grouped = (left >= 0) & (whole[:, PLACE_OF_BITS] >= 0)
+        grouped = inside & (whole[:, PLACE_OF_BITS] >= 0)
         levels[grouped] = np.arange(grouped.sum())
         bits = tree.bits[places][grouped]
     units, sums = growth.units[places].copy(), tree.sums[places].copy()

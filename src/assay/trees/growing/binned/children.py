@@ -137,24 +137,27 @@ def bound_children(node, first, tree, sign, form):  # type: ignore[no-untyped-de
 
 
 @part
-def summed_children(node, whole, sums, slots, pool, free, counts, limits):  # type: ignore[no-untyped-def]
+def summed_children(node, whole, sums, slots, pool, free, counts, limits, few):  # type: ignore[no-untyped-def]
     """Take histograms for the children of a node that must be summed up from rows.
 
     Gives the child of less weight and the other one, `NONE` for those that need not be: the other one follows
     by subtraction where the node still has its histogram, and none is needed where nothing is divided
-    further.
+    further. And whether rows are subtracted one by one: where the first one has fewer than `few`, which is
+    then given a histogram only if it may be divided.
     """
-    first, small, other = whole[node, LEFT], np.int64(NONE), np.int64(NONE)
+    first, small, other, one_by_one = whole[node, LEFT], np.int64(NONE), np.int64(NONE), False
     ends = limits.max_leaves > 0 and counts[N_LEAVES] >= limits.max_leaves
     if ends or not (can_divide(first, whole, sums, limits) or can_divide(first + 1, whole, sums, limits)):
         release(node, slots, free, counts)
     else:
         small = first if sums[first, 0] <= sums[first + 1, 0] else first + 1
-        claim(small, slots, pool, free, counts)
+        one_by_one = slots[node] >= 0 and sums[small, 0] < few
+        if not one_by_one or can_divide(small, whole, sums, limits):
+            claim(small, slots, pool, free, counts)
         if slots[node] < 0:
             other = 2 * first + 1 - small
             claim(other, slots, pool, free, counts)
-    return small, other
+    return small, other, one_by_one
 
 
 @lean

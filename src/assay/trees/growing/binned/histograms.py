@@ -326,6 +326,24 @@ def add_weighted(codes, statistics, rows, whole, first, last, stride, sums):  # 
             base += step
 
 
+@lean
+def take_out(shard, node, stride, sums):  # type: ignore[no-untyped-def]
+    """Subtract the rows of a node from a histogram."""
+    codes, statistics, weighted = shard.codes, shard.statistics, shard.statistics.shape[1] == 3
+    for p in range(shard.bounds[node, 0], shard.bounds[node, 1]):
+        i = np.int64(shard.rows[p])
+        weight = np.int64(statistics[i, 2]) if weighted else np.int64(1)
+        times = weight if shard.whole else np.int64(1)
+        slope, curvature = times * np.int64(statistics[i, 0]), times * np.int64(statistics[i, 1])
+        base = np.uint64(0)
+        for j in range(codes.shape[1]):
+            b = base + np.uint64(codes[i, j])
+            sums[b, 0] -= weight
+            sums[b, 1] -= slope
+            sums[b, 2] -= curvature
+            base += np.uint64(stride)
+
+
 @part
 def divide_rows(rows, buffer, flat, begin, step, sides, near):  # type: ignore[no-untyped-def]
     """Divide rows stably; gives how many go left. With `near` the codes are in the second cache."""
@@ -373,4 +391,4 @@ def sum_rows(shard: Shard, node: int, sums: NDArray[np.int64]) -> None:
     sums += [weight.sum(), (times * own[:, 0]).sum(), (times * own[:, 1]).sum()]
 
 
-__all__ = ["Shard", "divide_on_shard", "fill_histogram", "make_shard", "share_of", "sum_rows"]
+__all__ = ["Shard", "divide_on_shard", "fill_histogram", "make_shard", "share_of", "sum_rows", "take_out"]

@@ -49,6 +49,7 @@ from assay.trees.growing.binned.team import (
     KIND,
     NODE,
     NONE,
+    ONE_BY_ONE,
     OTHER_CHILD,
     SMALL_CHILD,
     SPREAD,
@@ -121,7 +122,7 @@ def grow(team, growth, plan, last, small, following):  # type: ignore[no-untyped
                 return np.int64(NONE), np.int64(NONE), np.int64(NONE)
             continue
         await_done(signals)
-        if task[KIND] == DIVIDE and small >= 0:
+        if task[KIND] == DIVIDE and small >= 0 and task[ONE_BY_ONE] == 0:
             post(MERGE, n_shards, task, signals)
             continue
         if task[KIND] != SEARCH:
@@ -141,7 +142,7 @@ def grow(team, growth, plan, last, small, following):  # type: ignore[no-untyped
         )
         if last < 0:
             return np.int64(NONE), np.int64(NONE), np.int64(NONE)
-        small, other = begin_division(last, task, growth, plan)
+        small, other = begin_division(last, following == ALL_HERE, task, growth, plan)
         if following != ALL_HERE:
             return last, small, other
         n_tasks = np.int64(2)
@@ -149,16 +150,21 @@ def grow(team, growth, plan, last, small, following):  # type: ignore[no-untyped
 
 
 @part
-def begin_division(node, task, growth, plan):  # type: ignore[no-untyped-def]
+def begin_division(node, all_here, task, growth, plan):  # type: ignore[no-untyped-def]
     """Begin the children of a node; gives those to be summed up."""
     tree, sums, left, slots, pool, free, _, paths, counts, units, sides = growth
     begin_children(node, tree, sums, left, slots, paths, counts, units)
     first, column = tree.whole[node, LEFT], tree.whole[node, COLUMN]
     bound_children(node, first, tree, np.int64(plan.columns.signs[column]), plan.form)
-    small, other = summed_children(node, tree.whole, sums, slots, pool, free, counts, plan.limits)
+    # A row takes as long to subtract as a bin of each column; one thread subtracts those of all shards.
+    few = np.int64(plan.stride) if all_here and sums[node, 0] < ALONE else np.int64(0)
+    small, other, one_by_one = summed_children(
+        node, tree.whole, sums, slots, pool, free, counts, plan.limits, few
+    )
     write_sides(node, np.int64(plan.n_codes[column]), tree, sides)
     task[NODE], task[FIRST], task[SMALL_CHILD], task[OTHER_CHILD] = node, first, small, other
-    task[SPREAD] = sums[node, 0] + plan.n_codes.shape[0] * sums[max(small, 0), 0] >= ALONE
+    work = sums[node, 0] + plan.n_codes.shape[0] * sums[max(small, 0), 0]
+    task[ONE_BY_ONE], task[SPREAD] = one_by_one, work >= ALONE and not one_by_one
     return small, other
 
 
@@ -197,7 +203,7 @@ def open_nodes(first, n_new, tree, slots, free, heap, counts):  # type: ignore[n
 def begin_root(all_here, task, histogram):  # type: ignore[no-untyped-def]
     """Tasks of the root: it follows from no division, and where all rows are here they are summed up."""
     task[NODE], task[FIRST], task[SMALL_CHILD], task[OTHER_CHILD] = NONE, 0, 0, NONE
-    task[SPREAD] = all_here
+    task[ONE_BY_ONE], task[SPREAD] = 0, all_here
     if all_here:
         clear(histogram)
 

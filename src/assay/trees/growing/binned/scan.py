@@ -74,30 +74,28 @@ def list_cuts(tally, end, node, missing, missing_left, unit, sides, work, places
         weight, slope, curvature = missing[0], missing[1], missing[2]
     count, start = np.int64(0), np.int64(0)
     heaviest, steepest = node[0] - sides.lightest, node[2] - sides.flattest
-    # Weights only grow: there is no cut before the first that leaves enough, nor after the last.
-    while start < end and weight + tally[start, 0] < sides.lightest:
+    # Weights and curvatures only grow: no cut is before the first that leaves enough, nor after the last.
+    while start < end and (
+        weight + tally[start, 0] < sides.lightest or curvature + tally[start, 2] < sides.flattest
+    ):
         weight += tally[start, 0]
         slope += tally[start, 1]
         curvature += tally[start, 2]
         start += 1
     for p in range(start, end):
-        if weight > heaviest:
-            break
         inside = tally[p, 0]
         weight += inside
         slope += tally[p, 1]
         curvature += tally[p, 2]
-        work[0, count] = slope * unit[1]
-        work[1, count] = curvature * unit[2]
+        if (weight > heaviest) | (curvature > steepest):
+            break
+        work[0, count] = slope
+        work[1, count] = curvature
         places[count] = p
-        # A code that does not occur cuts where the one before it does.
-        enough = (
-            (weight >= sides.lightest)
-            & (weight <= heaviest)
-            & (curvature >= sides.flattest)
-            & (curvature <= steepest)
-        )
-        count += np.int64((inside > 0) & enough)
+        count += np.int64(inside > 0)  # a code that does not occur cuts where the one before it does
+    for p in range(count):
+        work[0, p] *= unit[1]
+        work[1, p] *= unit[2]
     return count
 
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from assay.loops import lean, part
 from assay.trees.growing.binned.scan import LINES, Sides, best_newton_cut
 from assay.trees.growing.criteria import Newton
-from assay.trees.growing.cuts import NO_CUT
+from assay.trees.growing.cuts import NO_CUT, Cut
 from assay.trees.growing.finding import list_columns
 from assay.trees.growing.levels import set_bit, sort_places
 from assay.trees.growing.nodes import (
     CENTER,
-    COLUMN,
     CUT,
     GAIN,
     HIGH,
@@ -205,12 +204,13 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     # Gains below the rounding of what the node has gained already are none.
     rounding = NOISE * (slope * slope / size if size > 0.0 else 0.0)
     best, n_tried = max(limits.min_gain, rounding) + constant, 0
+    column, top = np.int64(LEAF), Cut(best, NO_CUT, False)
     low, high = tree.real[node, LOW] - center, tree.real[node, HIGH] - center
     curved = np.int64(np.ceil(flattest / unit[2]))
     n_columns = list_columns(node, columns, tree, tried)
     for place in range(n_columns):
         if limits.n_tried < n_columns:
-            if n_tried >= limits.n_tried and tree.whole[node, COLUMN] != LEAF:
+            if n_tried >= limits.n_tried and column != LEAF:
                 break
             state = mixed(state)
             other = place + np.int64(uniform(state) * (n_columns - place))
@@ -230,13 +230,18 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
         sides = Sides(np.int64(limits.min_leaf), curvature, sign, low, high)
         cut = best_newton_cut(form, tally, first, n_codes, whole, missing, unit, sides, lines, places)
         if cut.place != NO_CUT and cut.gain > best:
-            best = cut.gain
-            if is_category:
-                keep_levels(node, j, cut, tally, n_codes, levels, order, code_counts[j], tree, both)
-            else:
-                keep_cut(node, j, cut, tally, first, n_codes, tree, both)
-    if tree.whole[node, COLUMN] != LEAF:
-        tree.real[node, GAIN] -= constant
+            best, column, top = cut.gain, j, cut
+    if column == LEAF:
+        return
+    n_codes, first = np.int64(code_counts[column]), column * stride
+    for k in range(3):
+        missing[k] = histogram[first + n_codes, k]
+    if columns.categorical[column]:
+        n_levels = list_levels(histogram, first, n_codes, levels, means, order, ordered)
+        keep_levels(node, column, top, ordered, n_levels, levels, order, n_codes, tree, both)
+    else:
+        keep_cut(node, column, top, histogram, first, n_codes, tree, both)
+    tree.real[node, GAIN] -= constant
 
 
 @lean

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from assay.loops import lean, part
-from assay.trees.growing.binned.histograms import Shard, divide_on_shard, make_shard, share_of
+from assay.trees.growing.binned.histograms import Shard, divide_on_shard, make_shard, share_of, take_out
 
 NONE = -1
 """In place of a node or child."""
@@ -37,7 +37,7 @@ All three are in one number: with a claim comes the stage that it belongs to.
 PATIENCE = 2000
 """Looks at a signal before a waiting thread lets others run: beyond it, whoever is waited for may need it."""
 
-NODE, FIRST, SMALL_CHILD, OTHER_CHILD, KIND, SPREAD = range(6)
+NODE, FIRST, SMALL_CHILD, OTHER_CHILD, KIND, SPREAD, ONE_BY_ONE = range(7)
 """Places of `Team.task`."""
 
 
@@ -52,8 +52,9 @@ class Team(NamedTuple):
         The first row of each shard.
     own : int64 array of shape (n_shards − 1, 2, n_bins, 3)
         Histograms of the shards but the first, which adds to those of the pool.
-    task : int64 array of shape (6,)
-        What the tasks of the stage are about; `SPREAD`: whether each shard is a task of its own.
+    task : int64 array of shape (7,)
+        What the tasks of the stage are about; `SPREAD`: whether each shard is one task; `ONE_BY_ONE`:
+        whether rows of the child are subtracted from the histogram of the node.
     signals : int64 array of shape (24,)
         The ticket, how many tasks of the stage are done, and whether the tree is finished.
     share, state : float and uint64
@@ -91,7 +92,7 @@ def make_team(
     n_shards = len(starts) - 1
     shard = make_shard(codes, statistics, stride, capacity, whole=whole, starts=starts, flat=flat)
     own = np.empty((n_shards - 1, 2, codes.shape[1] * stride, 3), dtype=np.int64)
-    return Team(shard, starts, own, np.zeros(6, dtype=np.int64), np.zeros(24, dtype=np.int64))
+    return Team(shard, starts, own, np.zeros(7, dtype=np.int64), np.zeros(24, dtype=np.int64))
 
 
 def _pointer(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -191,6 +192,9 @@ def divide_task(number, team, node, first, column, sides, stride, slots, pool): 
     """
     task, n_shards = team.task, team.starts.shape[0] - 1
     small, other = task[SMALL_CHILD], task[OTHER_CHILD]
+    gone, rest = small if task[ONE_BY_ONE] else np.int64(NONE), pool[slots[max(node, 0)]]
+    if gone >= 0 and slots[gone] < 0:
+        small = np.int64(NONE)
     for place in range(number, number + 1 if task[SPREAD] else n_shards):
         sums, more = pool[slots[max(small, 0)]], pool[slots[max(other, 0)]]
         if task[SPREAD] and place > 0:
@@ -204,6 +208,8 @@ def divide_task(number, team, node, first, column, sides, stride, slots, pool): 
             shard.bounds[0, 0] = 0
             shard.bounds[0, 1] = draw_rows(shard.rows, team.starts[place], team.share, team.state)
         divide_on_shard(shard, node, first, column, sides, stride, small, sums, other, more)
+        if gone >= 0:
+            take_out(shard, gone, stride, rest)
 
 
 @lean

@@ -14,6 +14,7 @@ from assay.losses import Exponential, Logistic, Loss, MarginLoss, Multinomial
 from assay.models.classes import Classifier, class_of
 from assay.parameters import Domain
 from assay.rows import code
+from assay.trees.describing import ADDED, described, keep_parameters
 from assay.trees.stagewise.additive import labels_of_rows, numbers_of_rows, shares_of_rows
 from assay.trees.stagewise.committee import chances_of
 from assay.trees.stagewise.engine import Array
@@ -25,6 +26,12 @@ SMALLEST = float(np.finfo(np.float32).eps)
 NAMED: Mapping[str, Any] = {"log_loss": Logistic, "exponential": Exponential}
 
 
+@described(
+    ADDED,
+    loss="""{"log_loss", "exponential"} or MarginLoss, default=DEFAULT
+    log(1 + e^{−u}) or e^{−u} of the margin u = y f; or any convex margin loss of `assay.losses`. More
+    than two classes take "log_loss".""",
+)
 class GradientBoostingClassifier(Classifier, GradientModel):
     """A sum of regressors for classes, each fitted to the slope of the loss at those before it.
 
@@ -45,44 +52,7 @@ class GradientBoostingClassifier(Classifier, GradientModel):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"} or MarginLoss, default="log_loss"
-        log(1 + e^{−u}) or e^{−u} of the margin u = y f; or any convex margin loss of `assay.losses`. More
-        than two classes take "log_loss".
-    learning_rate : float, default=0.1
-        Shrinkage ν in (0, 1]: small steps need many rounds and predict better.
-    n_estimators : int, default=100
-        Rounds T.
-    subsample : float, default=1.0
-        Share of the rows, drawn anew in each round, that a learner is fitted to; its step sees all of them.
-    criterion : {"deprecated", "friedman_mse", "squared_error"}, default="deprecated"
-        Accepted; both are the squared error.
-    min_samples_split, min_samples_leaf, min_weight_fraction_leaf : float or int
-        Of the default trees, as in `DecisionTreeRegressor`.
-    max_depth, min_impurity_decrease : int and float, default=3 and 0.0
-        The same.
-    init : None, "zero" or an estimator, default=None
-        f_0: the best constant, 0, or what the estimator says after a fit to the same rows.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        For drawn rows and columns.
-    max_features, max_leaf_nodes, ccp_alpha : optional
-        Of the default trees.
-    verbose : int, default=0
-        Accepted; learners report through `logging` themselves.
-    warm_start : bool, default=False
-        Whether a fit with more `n_estimators` goes on from the rounds of the last one, on the same rows. The
-        result is that of all rounds at once, bit for bit.
-    validation_fraction, n_iter_no_change, tol : float, int or None, float
-        With `n_iter_no_change` a share of the rows is held out, and the rounds end where their risk has not
-        fallen by `tol` in so many.
-    estimator : regressor, optional
-        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default, which cuts
-        between any two values of up to 20,000 rows and between 255 bins per column of more. A
-        `DecisionTreeRegressor` given here cuts between any two values always.
-    line_search : {"global", "leaf"} or None, default=None
-        One step for the whole learner (Algorithm 3), or one per leaf of a tree; by default leaves of trees.
-    direction : {"least_squares", "correlation"}, default="least_squares"
-        The learner nearest to the pseudo-residuals, or the ±1 classifier most correlated with them (an exact
-        stump by default), the oracle of conditional gradients.
+    …
 
     Attributes
     ----------
@@ -151,29 +121,7 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         line_search: str | None = None,
         direction: str = "least_squares",
     ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.init = init
-        self.random_state = random_state
-        self.max_features = max_features
-        self.verbose = verbose
-        self.max_leaf_nodes = max_leaf_nodes
-        self.warm_start = warm_start
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.ccp_alpha = ccp_alpha
-        self.estimator = estimator
-        self.line_search = line_search
-        self.direction = direction
+        keep_parameters(self, locals())
 
     _asked: ClassVar[str] = "predict_proba"
 

@@ -13,6 +13,7 @@ from assay.certificates import Certificates
 from assay.losses import Absolute, Huber, Loss, Quantile, Squared
 from assay.models.capabilities import Regressor
 from assay.parameters import Domain
+from assay.trees.describing import ADDED, described, keep_parameters
 from assay.trees.stagewise.additive import numbers_of_rows
 from assay.trees.stagewise.gradient.base import GRADIENT_DOMAINS, GradientModel
 
@@ -24,6 +25,11 @@ NAMED: Mapping[str, Any] = {
 }
 
 
+@described(
+    ADDED,
+    loss="""{"squared_error", "absolute_error", "huber", "quantile"} or Loss, default=DEFAULT
+    ½ (y − f)², |y − f|, Huber's with δ = 1 or the pinball loss; or any convex `assay.losses` object.""",
+)
 class GradientBoostingRegressor(Regressor, GradientModel):
     """A sum of regressors, each fitted to what those before it leave over.
 
@@ -44,45 +50,7 @@ class GradientBoostingRegressor(Regressor, GradientModel):
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "huber", "quantile"} or Loss, default="squared_error"
-        ½ (y − f)², |y − f|, Huber's with δ = 1 or the pinball loss; or any convex `assay.losses` object.
-    learning_rate : float, default=0.1
-        Shrinkage ν in (0, 1]: small steps need many rounds and predict better.
-    n_estimators : int, default=100
-        Rounds T.
-    subsample : float, default=1.0
-        Share of the rows, drawn anew in each round, that a learner is fitted to; its step sees all of them.
-    criterion : {"deprecated", "friedman_mse", "squared_error"}, default="deprecated"
-        Accepted; both are the squared error.
-    min_samples_split, min_samples_leaf, min_weight_fraction_leaf : float or int
-        Of the default trees, as in `DecisionTreeRegressor`.
-    max_depth, min_impurity_decrease : int and float, default=3 and 0.0
-        The same.
-    init : None, "zero" or an estimator, default=None
-        f_0: the best constant, 0, or what the estimator says after a fit to the same rows.
-    random_state : int, Generator, SeedSequence, RandomState or None
-        For drawn rows and columns.
-    max_features, max_leaf_nodes, ccp_alpha : optional
-        Of the default trees.
-    alpha : float, default=0.9
-        Level of the quantile.
-    verbose : int, default=0
-        Accepted; learners report through `logging` themselves.
-    warm_start : bool, default=False
-        Whether a fit with more `n_estimators` goes on from the rounds of the last one, on the same rows. The
-        result is that of all rounds at once, bit for bit.
-    validation_fraction, n_iter_no_change, tol : float, int or None, float
-        With `n_iter_no_change` a share of the rows is held out, and the rounds end where their risk has not
-        fallen by `tol` in so many.
-    estimator : regressor, optional
-        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default, which cuts
-        between any two values of up to 20,000 rows and between 255 bins per column of more. A
-        `DecisionTreeRegressor` given here cuts between any two values always.
-    line_search : {"global", "leaf"} or None, default=None
-        One step for the whole learner (Algorithm 3), or one per leaf of a tree; by default leaves of trees.
-    direction : {"least_squares", "correlation"}, default="least_squares"
-        The learner nearest to the pseudo-residuals, or the ±1 classifier most correlated with them (an exact
-        stump by default), the oracle of conditional gradients.
+    …
 
     Attributes
     ----------
@@ -151,30 +119,7 @@ class GradientBoostingRegressor(Regressor, GradientModel):
         line_search: str | None = None,
         direction: str = "least_squares",
     ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.init = init
-        self.random_state = random_state
-        self.max_features = max_features
-        self.alpha = alpha
-        self.verbose = verbose
-        self.max_leaf_nodes = max_leaf_nodes
-        self.warm_start = warm_start
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.ccp_alpha = ccp_alpha
-        self.estimator = estimator
-        self.line_search = line_search
-        self.direction = direction
+        keep_parameters(self, locals())
 
     def _loss(self) -> Loss:
         if isinstance(self.loss, Loss):
