@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import betaincinv
-from sklearn.metrics import pairwise_distances
 
 from assay.certificates import Certificate, agreement, at_least, at_most
 from assay.distances import METRICS, Nearest
-from assay.neighbors.searching import MARKS
+from assay.distances.others import other_distances
 from assay.rows import Block, MemoryRows, Rows
 
 NAMES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock"}
@@ -76,16 +75,18 @@ def merge_truths(left: Truth, right: Truth, *, k: int) -> Truth:
 def plain_distances(queries: Any, block: Block, metric: Any, options: dict[str, Any]) -> NDArray:
     """Distances to all rows of a block, by SciPy, in double precision."""
     if isinstance(metric, str) and metric == "precomputed":
+        if sparse.issparse(queries):  # what is not stored is no neighbour
+            given = np.full(queries.shape, np.inf)
+            lines = np.repeat(np.arange(queries.shape[0]), np.diff(queries.indptr))
+            given[lines, queries.indices] = queries.data
+            return given
         return np.array(queries, dtype=np.float64)
     rows = block.X
     if callable(metric) or (metric in METRICS and not block.is_sparse):
         function: Any = partial(metric, **options) if callable(metric) else NAMES.get(metric, metric)
         dtype = None if callable(metric) else np.float64
         return np.asarray(cdist(np.asarray(queries, dtype), np.asarray(rows, dtype), function))
-    if metric in MARKS:
-        queries, rows = queries != 0, rows != 0
-    matrix = np.asarray(pairwise_distances(queries, rows, metric=metric, **options), dtype=np.float64)
-    return np.where(np.isnan(matrix), np.inf, matrix)
+    return other_distances(queries, rows, metric, options).astype(np.float64)
 
 
 class Kept(NamedTuple):
@@ -111,6 +112,9 @@ def kept_certificate(kept: Kept, data: Rows, precomputed: bool) -> Certificate:
         if isinstance(kept.X, Rows):
             sample = np.linspace(0, kept.X.shape[0] - 1, 16).astype(np.intp)
             pairs["rows"] = (kept.X.take(sample), data.take(sample))
+        elif sparse.issparse(X) and sparse.issparse(kept.X):
+            for name in ("indptr", "indices", "data"):
+                pairs[f"rows, {name}"] = (getattr(kept.X, name), getattr(X, name))
         else:
             pairs["rows"] = (_dense(kept.X), _dense(X))
     else:

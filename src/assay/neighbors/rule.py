@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from assay.distances import Nearest, Neighborhoods
-from assay.neighbors.searching import Search
+from assay.neighbors.searching import GivenDistances, GivenGraph, PairwiseSearch, Search
 from assay.neighbors.voting import Array, Weighing, list_votes, masses, owners_of, repeated, votes, winners
 from assay.rows import Block
 
@@ -42,9 +43,13 @@ class NeighborRule(NamedTuple):
 
     def queries(self, block: Block) -> Any:
         """The queries of a block as the search takes them; None for the rows of the fit themselves."""
-        if block.X is None or self.columns is None:
-            return block.X
-        return block.X[:, self.columns]
+        if block.X is None:
+            return None
+        asked = block.X if self.columns is None else block.X[:, self.columns]
+        is_dense = not isinstance(self.search, GivenDistances | GivenGraph | PairwiseSearch) or (
+            isinstance(self.search, PairwiseSearch) and not sparse.issparse(self.search.X)
+        )
+        return asked.toarray() if is_dense and sparse.issparse(asked) else asked
 
     def nearest(self, queries: Any) -> tuple[Nearest, Array | None]:
         """The nearest rows of queries and the weight of each; None for ones."""
