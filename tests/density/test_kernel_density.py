@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from scipy import integrate, stats
 from sklearn.neighbors import KernelDensity as Peer
 
 from assay.density import BinnedKernelDensity, KernelDensity
-from assay.kernel_sums import legendre_kernel, smoothing_kernel
+from assay.kernel_sums import SmoothingKernel, legendre_kernel, smoothing_kernel
 
 R = json.loads((Path(__file__).parent.parent / "reference" / "density.json").read_text())
 RNG = np.random.default_rng(0)
@@ -38,6 +39,10 @@ def test_the_estimate_is_the_mean_of_kernels_and_integrates_to_one(kernel):
         for ask in (lambda: model.score_samples(X1), lambda: model.sample(3)):
             with pytest.raises(ValueError, match="has negative values: take pdf, or another kernel"):
                 ask()
+        told = model.certificates_.named("least value of the kernel")
+        assert_allclose(told.value, 9 / 8 - 15 / 8, rtol=1e-2)
+        assert told.informative
+        assert "negative values" in told.claim
     assert model.certify(X1).holds
 
 
@@ -61,6 +66,30 @@ def test_a_call_of_scikit_learn_gives_the_same_numbers(kernel, metric):
         assert_allclose(first[seen], second[seen], rtol=1e-9)
         # Where no kernel reaches, the peer's sums over nodes leave what its rounding makes of zero.
         assert np.all(np.exp(second[~seen]) < 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("minkowski", {"p": 3}),
+        ("minkowski", {"p": 2}),
+        ("infinity", None),
+        ("seuclidean", {"V": np.array([1.0, 4.0])}),
+        ("haversine", None),
+        ("canberra", None),
+    ],
+)
+def test_names_of_metrics_are_those_of_scikit_learn(metric, options):
+    given = {"bandwidth": 0.7, "metric": metric, "metric_params": options, "kernel": "exponential"}
+    X, Q = X3[:, :2] / 2, X3[:30, 1:] / 2
+    ours, theirs = KernelDensity(**given).fit(X), Peer(**given).fit(X)
+    assert_allclose(ours.score_samples(Q), theirs.score_samples(Q), rtol=1e-9)
+    assert ours.certify(X).holds
+    doubled = KernelDensity(
+        bandwidth=0.7, metric=lambda a, b, by: by * abs(a - b).sum(), metric_params={"by": 2}
+    )
+    plain = KernelDensity(bandwidth=0.35, metric="manhattan").fit(X)
+    assert_allclose(doubled.fit(X).pdf(Q[:3]), plain.pdf(Q[:3]) / 4)
 
 
 def test_the_cosine_of_several_columns_integrates_to_one_where_that_of_scikit_learn_does_not():
@@ -181,6 +210,25 @@ def test_certificates_see_a_broken_tolerance_and_a_moved_row():
     assert not moved.certify(X).holds
 
 
+def test_certificates_of_the_kernel_and_of_the_grid_can_fail():
+    fooled = dataclasses.replace(smoothing_kernel("epanechnikov"))
+    vars(fooled)["order"] = 3  # it is 1: the second moment is 1/5
+    model = KernelDensity(kernel=fooled, bandwidth=0.4).fit(X1)
+    proof = model.certificates_.named("largest vanishing moment")
+    assert not proof.holds
+    assert_allclose(proof.value, 0.2)
+    half = SmoothingKernel("half", "polynomial", (0.25,))
+    assert not KernelDensity(kernel=half, bandwidth=0.4).fit(X1).certificates_.named("|∫p̂ − 1|").holds
+    good = KernelDensity(bandwidth=0.4).fit(X1)
+    assert good.certify(X1).named("error on a grid").holds
+    moved = good.on_grid(32)
+    good.on_grid = lambda n_points: moved._replace(sums=moved.sums + 1e-5)
+    assert not good.certify(X1).named("error on a grid").holds
+    bins = BinnedKernelDensity(bandwidth=0.4).fit(X1)
+    bins.masses_ = bins.masses_ * 1.01
+    assert not bins.certify(X1).named("|∫p̂ − 1|").holds
+
+
 def test_bins_are_within_their_bound_in_memory_on_disk_and_on_a_cluster(tmp_path):
     pd, da = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
     X = np.random.default_rng(8).normal(size=(6000, 2)) + 1e6
@@ -210,7 +258,7 @@ def test_bins_are_within_their_bound_in_memory_on_disk_and_on_a_cluster(tmp_path
         ({"bandwidth": "oracle"}, "a number or another rule for several columns"),
         ({"bandwidth": "ucv", "kernel": "biweight"}, "'gaussian'"),
         ({"kernel": lambda u: 1.0 + 0 * u}, "integral 1"),
-        ({"metric": "minkowski", "metric_params": {"p": 3}}, "'minkowski' with p = 2"),
+        ({"metric": "miles"}, "the name of a metric or a callable"),
         ({"metric": "manhattan", "support": (-9, 9)}, "'euclidean' with several bandwidths"),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
+from scipy.stats import binomtest
 
 from assay.datasets import GaussianClasses, iris
 from assay.models import Criterion
@@ -130,8 +131,6 @@ def test_the_path_of_a_regressor_is_that_of_separate_means(rng):
 
 
 def test_intervals_are_those_of_clopper_and_pearson():
-    from scipy.stats import binomtest
-
     for wrong, n_rows in ((0, 30), (7, 30), (30, 30)):
         exact = binomtest(wrong, n_rows).proportion_ci(0.999, method="exact")
         assert_allclose(error_interval(wrong, n_rows), (exact.low, exact.high), atol=1e-12)
@@ -152,6 +151,13 @@ def test_an_error_measured_on_the_rows_of_the_fit_is_called_a_leak():
     leak = KNeighborsClassifier(1).fit(X, y).certify_error(X, y)
     assert not leak.holds
     assert not KNeighborsClassifier(25, weights="distance").fit(X, y).certify_error(X, y).holds
+    # Both errors stand with their limits: the held-out one with the upper, that of one neighbour with the
+    # lower one, so that chance raises no alarm.
+    honest = model.certify_error(new, truth)[0]
+    wrong, first = (model.predict(new) != truth).sum(), (KNeighborsClassifier(1).fit(X, y).predict(None) != y)
+    upper = binomtest(int(wrong), 800).proportion_ci(0.999, method="exact").high
+    lower = binomtest(int(first.sum()), 800).proportion_ci(0.999, method="exact").low
+    assert_allclose([honest.value, honest.bound], [upper, (1 - np.sqrt(1 - 2 * lower)) / 2], rtol=1e-9)
     bound = leak[0].bound
     assert 0.15 < bound < law.bayes_risk().value  # a lower bound of the Bayes risk, 0.309
 

@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
+from assay.models.class_columns import refuse_several
 from assay.models.selection import (
     Criterion,
     Said,
@@ -129,6 +130,8 @@ class HasPath(HasNearest):
 
     def _sorted(self, X: Any, y: Any, max_neighbors: int | None) -> Sorted:
         """The nearest rows of queries as far as the path goes, repetitions written out."""
+        if is_classifier(self):
+            refuse_several(self, "score_path")
         n_rows = int(self._mass)
         most = n_rows - 1 if X is None else n_rows
         usual = usual_neighbors(n_rows, most)
@@ -185,6 +188,8 @@ class HasPath(HasNearest):
         owner = f"{type(self).__name__}.select"
         parameters.require(owner, parameters.one_of("min", "one_se"), rule=rule)
         whole = clone(self).set_params(n_neighbors=1).fit(X, y, sample_weight)
+        if is_classifier(self):
+            refuse_several(whole, "select")
         if cv is None:
             parts = [(whole._sorted(None, None, max_neighbors), np.arange(len(whole._y)))]
         else:
