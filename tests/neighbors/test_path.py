@@ -162,6 +162,35 @@ def test_an_error_measured_on_the_rows_of_the_fit_is_called_a_leak():
     assert 0.15 < bound < law.bayes_risk().value  # a lower bound of the Bayes risk, 0.309
 
 
+def test_rows_that_are_entered_twice_are_told_of_where_one_neighbour_is_asked():
+    X, y = GaussianClasses([[0.0, 0.0], [1.0, 0.0]]).sample(200, random_state=0)
+    twice, both = np.vstack([X, X[:50]]), np.append(y, y[:50])
+    for model, data, share in (
+        (KNeighborsClassifier(3).fit(X, y), (X, y), None),
+        (KNeighborsClassifier(3).fit(twice, both), (twice, both), "0.4"),
+        (KNeighborsClassifier(3).fit(X, y, np.tile([1, 2], 100)), (X, y, np.tile([1, 2], 100)), "0.5"),
+    ):
+        proof = model.certify(*data).named("upper limit of the error")
+        told = [words for words in proof.assumptions if "copy at distance 0" in words]
+        assert told == (
+            []
+            if share is None
+            else [f"{share} of the rows have a copy at distance 0, which is their neighbour"]
+        )
+    # The copies know the answer, and the error of one neighbour is too small.
+    errors = [KNeighborsClassifier().fit(*rows).score_path().error[0] for rows in ((X, y), (twice, both))]
+    assert errors[1] < errors[0]
+
+
+def test_paired_errors_are_those_of_the_differences_row_by_row(overlapping):
+    X, y, new, truth = overlapping
+    path = KNeighborsClassifier().fit(X, y).score_path(new, truth, max_neighbors=12)
+    losses = np.stack([KNeighborsClassifier(k).fit(X, y).predict(new) != truth for k in range(1, 13)], axis=1)
+    gaps = losses.astype(float) - losses[:, [path.best - 1]]
+    assert_allclose(path.paired_error, gaps.std(axis=0) / np.sqrt(len(new) - 1), atol=1e-12)
+    assert path.paired_error.max() > 0
+
+
 @pytest.mark.parametrize("damage", ["index", "row", "label", "weight"])
 def test_an_edited_index_row_label_or_weight_is_seen(damage):
     X, y = iris(return_X_y=True)

@@ -175,9 +175,17 @@ def least_bayes_risk(first_error: float, n_classes: int = 2) -> float:
 
 
 def cover_hart_certificate(
-    wrong: float, n_rows: float, first_wrong: float, n_first: float, n_classes: int, *, where: str
-) -> Certificate:
-    """Whether an error is possible beside that of one neighbour, each with its interval."""
+    wrong: float, n_rows: float, first_wrong: float, n_first: float, n_classes: int, *, where: str,
+    copies: float = 0.0,
+) -> Certificate:  # fmt: skip
+    """Whether an error is possible beside that of one neighbour, each with its interval.
+
+    `copies` is the share of the rows whose nearest neighbour is at distance 0: where rows are entered twice,
+    one neighbour knows the answer, its error is too small, and the bound says less than it could.
+    """
+    assumptions = ["independent rows of one law", "many rows: the bound on the Bayes risk is asymptotic"]
+    if copies > 0:
+        assumptions.append(f"{copies:.2g} of the rows have a copy at distance 0, which is their neighbour")
     error, first = error_interval(wrong, n_rows)[1], error_interval(first_wrong, n_first)[0]
     claim = (
         f"The error {where} ({wrong / n_rows:.3g}, at most {error:.3g}) is not below what the error of one "
@@ -189,6 +197,6 @@ def cover_hart_certificate(
         error,
         least_bayes_risk(first, n_classes),
         "Rudi & Şimşekli §6.3.2; Cover & Hart (1967)",
-        assumptions=("independent rows of one law", "many rows: the bound on the Bayes risk is asymptotic"),
+        assumptions=tuple(assumptions),
         trivial=0.0,
     )

@@ -218,7 +218,8 @@ class KNeighborsClassifier(NearestVote, ClassPath, ClassColumns):
                 where = "with each row left out"
                 wrong = float(path.error[-1]) * path.n_rows, path.n_rows
                 first = float(path.error[0]) * path.n_rows, path.n_rows
-                proof.append(cover_hart_certificate(*wrong, *first, len(self.classes_), where=where))
+                told: Any = {"where": where, "copies": self._copies()}
+                proof.append(cover_hart_certificate(*wrong, *first, len(self.classes_), **told))
                 proof.extend(path.certificates)
         return Certificates(proof)
 
@@ -243,11 +244,18 @@ class KNeighborsClassifier(NearestVote, ClassPath, ClassColumns):
         wrong = float(np.count_nonzero(np.asarray(self.predict(X)) != truth))
         first = self.score_path(max_neighbors=1)
         n_first = float(first.error[0]) * first.n_rows, first.n_rows
-        where = "on these rows"
+        told: Any = {"where": "on these rows", "copies": self._copies()}
         proof: Certificate = cover_hart_certificate(
-            wrong, float(len(truth)), *n_first, len(self.classes_), where=where
+            wrong, float(len(truth)), *n_first, len(self.classes_), **told
         )
         return Certificates([proof])
+
+    def _copies(self) -> float:
+        """Share of the rows of the fit that have a copy: another row, or themselves again, at distance 0."""
+        alone = self._searching().nearest(1).distances[:, 0] > 0 if self._n_kept > 1 else np.array([True])
+        if self._weight is not None:
+            alone = alone & (self._weight < 2)
+        return float(np.mean(~alone))
 
     def vote_path(self, X: Any, *, max_neighbors: int | None = None) -> NDArray:
         """Share of each class among the 1, 2, …, K nearest rows: one sort serves every number of neighbours.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates
-from assay.density.bandwidths import Chosen, choose, column_scales, holder_kernel
+from assay.density.bandwidths import NO_CURVE, Chosen, choose, column_scales, holder_kernel
 from assay.density.base import Array, PdfInterval, RoomDensity, check_spread, check_volume
 from assay.density.kernel.certificates import kernel_certificates, measured_certificates
 from assay.density.kernel.domains import DOMAINS
@@ -218,7 +218,8 @@ class KernelDensity(RoomDensity):
         points = np.linspace(x.min() - far, x.max() + far, n_points)
         if self.kernel_.shape != "gaussian" or self.support is not None or n_points < 32:
             return GridSums(points, np.asarray(self.pdf(points[:, np.newaxis])), 0.0)
-        weights = np.empty(0) if np.all(self.weights_kept_ == 1.0) else self.weights_kept_
+        is_unit = self.weights_kept_.strides == (0,) or np.all(self.weights_kept_ == 1.0)
+        weights = np.empty(0) if is_unit else self.weights_kept_
         return gaussian_grid(x, weights, h, points, rtol=rtol)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -236,8 +237,8 @@ class KernelDensity(RoomDensity):
 
     def _keep(self, data: Any) -> Kept:
         assert isinstance(data, MemoryRows)
-        if data.weight is None:
-            kept = np.array(data.X, order="C"), np.ones(data.shape[0])
+        if data.weight is None:  # rows as they are, one number for all weights: no copy
+            kept = np.ascontiguousarray(data.X), np.broadcast_to(1.0, data.shape[:1])
         else:
             has_weight = data.weight > 0
             kept = np.array(data.X[has_weight], order="C"), data.weight[has_weight].astype(np.float64)
@@ -258,7 +259,6 @@ class KernelDensity(RoomDensity):
         return Kept(*kept, chosen)
 
     def _choose(self, rows: NDArray, weight: Array) -> Chosen:
-        nothing_tried = np.empty(0)
         if isinstance(self.bandwidth, str):
             check_spread(self, rows.min(axis=0), rows.max(axis=0))
             check_volume(self, np.ones(rows.shape[1]))
@@ -266,13 +266,13 @@ class KernelDensity(RoomDensity):
             return choose(self.bandwidth, X, weight, self.kernel_, **options)
         given = np.asarray(self.bandwidth, dtype=np.float64)
         if given.ndim == 0:
-            return Chosen(float(given), nothing_tried, nothing_tried)
+            return Chosen(float(given), NO_CURVE, NO_CURVE)
         d = rows.shape[1]
         is_vector = given.shape == (d,) and bool(np.all(given > 0))
         is_matrix = given.shape == (d, d) and abs(float(np.linalg.det(given))) > 0
         if not is_vector and not is_matrix:
             raise self._refuse("bandwidth", f"{d} positive numbers or an invertible matrix of {d} columns")
-        return Chosen(given, nothing_tried, nothing_tried)
+        return Chosen(given, NO_CURVE, NO_CURVE)
 
     def _box(self, n_features: int) -> Array | None:
         if self.support is None:
