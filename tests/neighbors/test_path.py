@@ -130,6 +130,14 @@ def test_the_path_of_a_regressor_is_that_of_separate_means(rng):
         assert path.certificates.holds
 
 
+def test_errors_of_targets_far_from_zero_keep_their_digits(rng):
+    X, y = rng.normal(size=(120, 2)), rng.normal(size=120)
+    for weights in ("uniform", "distance"):
+        near, far = (KNeighborsRegressor(4, weights=weights).fit(X, y + offset) for offset in (0.0, 1e8))
+        assert_allclose(far.score_path().error, near.score_path().error, rtol=1e-6)
+        assert far.certify(X, y + 1e8).holds
+
+
 def test_intervals_are_those_of_clopper_and_pearson():
     for wrong, n_rows in ((0, 30), (7, 30), (30, 30)):
         exact = binomtest(wrong, n_rows).proportion_ci(0.999, method="exact")

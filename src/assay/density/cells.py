@@ -58,6 +58,34 @@ def cells_of_block(block: Block, origin: Array, width: Array, limit: NDArray | N
     return gather(places, weight, weight[:, np.newaxis] * inside, weight[:, np.newaxis] * inside * inside)
 
 
+def line_masses(block: Block, low: float, size: float, tried: NDArray[np.int64]) -> Array:
+    """Weight in each cell of a line cut into m equal ones, one m after the other; ends take what is beyond.
+
+    The place ⌊(x − low)/width⌋ rises with x, so that sorted numbers need one search per border, by the very
+    place that each number has, whatever the number of cuts.
+    """
+    weight = block.weights
+    x, weight = np.asarray(block.X, dtype=np.float64)[weight > 0, 0], weight[weight > 0]
+    if len(tried) == 1:
+        m = int(tried[0])
+        places = np.clip(np.floor((x - low) / (size / m)), 0, m - 1).astype(np.int64)
+        return np.bincount(places, weight, m).astype(np.float64)
+    order = np.argsort(x, kind="stable")
+    x, mass = x[order], np.concatenate([[0.0], np.cumsum(weight[order])])
+    borders = np.concatenate([np.arange(1, m + 1) for m in tried])
+    width, is_last = np.repeat(size / tried, tried), np.repeat(tried, tried) == borders
+    # Halving: x[first − 1] is below the border, x[last] is not.
+    first, last = np.zeros(len(borders), dtype=np.int64), np.full(len(borders), len(x))
+    while np.any(first < last):
+        middle = np.minimum((first + last) // 2, len(x) - 1)
+        is_below = np.floor((x[middle] - low) / width) < borders
+        is_open = first < last
+        first = np.where(is_open & is_below, middle + 1, first)
+        last = np.where(is_open & ~is_below, middle, last)
+    reached = mass[np.where(is_last, len(x), first)]
+    return np.diff(reached, prepend=0.0) + np.where(borders == 1, np.append(0.0, reached[:-1]), 0.0)
+
+
 def join_cells(left: Cells, right: Cells) -> Cells:
     """The cells of two blocks."""
     return gather(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
@@ -80,10 +108,10 @@ def extent_of_block(block: Block, center: Array) -> Extent:
     if len(rows) == 0:
         d = block.X.shape[1]
         return Extent(np.full(d, np.inf), np.full(d, -np.inf), 0.0, np.zeros(d), np.zeros(d))
-    moved = rows - center
-    return Extent(
-        rows.min(axis=0), rows.max(axis=0), float(weight.sum()), weight @ moved, weight @ (moved * moved)
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that `check_spread` then refuses
+        moved = rows - center
+        moments = weight @ moved, weight @ (moved * moved)
+    return Extent(rows.min(axis=0), rows.max(axis=0), float(weight.sum()), *moments)
 
 
 def join_extents(left: Extent, right: Extent) -> Extent:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
@@ -105,7 +104,7 @@ class NeighborModel(PairwiseModel):
                     f"{type(self).__name__} with metric='precomputed' needs a square matrix of distances. "
                     f"Got shape {X.shape}."
                 )
-            if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+            if np.min(X.data if hasattr(X, "indptr") else X, initial=0.0) < 0:
                 raise ValueError(
                     "Negative values in data passed to a precomputed distance matrix: distances must be at "
                     "least 0."

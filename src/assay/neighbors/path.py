@@ -318,14 +318,15 @@ class MeanPath(HasPath):
     """Paths of regressors: squared errors, summed over the targets where there are several."""
 
     def _path_losses(self, near: Sorted) -> Array:
-        gaps = (means_along(near.targets, near.weights) - near.truth.astype(np.float64)[:, None]) ** 2
+        # Means of differences, not differences of means: targets far from 0 keep their digits.
+        apart = near.targets.astype(np.float64) - near.truth.astype(np.float64)[:, None]
+        gaps = means_along(apart, near.weights) ** 2
         return gaps if gaps.ndim == 2 else gaps.sum(axis=2)
 
     def _losses_of(self, near: Sorted, k: int) -> Array:
-        targets = near.targets[:, :k].astype(np.float64)
-        weights = np.ones(targets.shape[:2]) if near.weights is None else near.weights[:, :k]
-        mean = np.einsum("qk,qk...->q...", weights / weights.sum(axis=1, keepdims=True), targets)
-        gaps = (mean - near.truth.astype(np.float64)) ** 2
+        apart = near.targets[:, :k].astype(np.float64) - near.truth.astype(np.float64)[:, None]
+        weights = np.ones(apart.shape[:2]) if near.weights is None else near.weights[:, :k]
+        gaps = np.einsum("qk,qk...->q...", weights / weights.sum(axis=1, keepdims=True), apart) ** 2
         return gaps if gaps.ndim == 1 else gaps.sum(axis=1)
 
     def _said_along(self, near: Sorted, counts: NDArray) -> Said:

@@ -49,7 +49,7 @@ class NeighborRule(NamedTuple):
         is_dense = not isinstance(self.search, GivenDistances | GivenGraph | PairwiseSearch) or (
             isinstance(self.search, PairwiseSearch) and not sparse.issparse(self.search.X)
         )
-        return asked.toarray() if is_dense and sparse.issparse(asked) else asked
+        return asked.toarray() if is_dense and hasattr(asked, "toarray") else asked
 
     def nearest(self, queries: Any) -> tuple[Nearest, Array | None]:
         """The nearest rows of queries and the weight of each; None for ones."""

@@ -32,8 +32,8 @@ def kernel_certificates(model: Any) -> list[Certificate]:
     found.append(at_most(claim, "largest vanishing moment", largest, 1e-8, "Douc & Le Corff Definition 2.4"))
     if not kernel.is_nonnegative:
         claim = f"{kernel.name} takes negative values: so may the estimate, whose logarithm is refused."
-        least, details = kernel.least, {"informative": True}
-        found.append(at_least(claim, "least value of the kernel", least, -kernel.largest, SOURCE, **details))
+        name, limits = "least value of the kernel", (kernel.least, -kernel.largest)
+        found.append(at_least(claim, name, *limits, SOURCE, informative=True))
     if isinstance(model.bandwidth, str) and model.bandwidth == "holder":
         beta = float((model.truth or {}).get("beta", 2.0))
         claim = "The kernel has the order that the Hölder class asks for."
