@@ -176,6 +176,62 @@ def test_intervals_cover_and_warn_of_too_large_a_bandwidth():
         KernelDensity(bandwidth=1.0).fit(X1).pdf_interval([[0.0]])
 
 
+@pytest.mark.parametrize("form", ["radial", "product"])
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "exponential"])
+def test_intervals_have_the_square_integral_of_the_kernel_of_several_columns(kernel, form):
+    options = {"kernel": kernel, "form": form}
+    far = {"gaussian": 6.0, "epanechnikov": 1.0, "exponential": 22.0}[kernel]
+    grid = np.linspace(-far, far, 801)
+    plane = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
+    square = np.sum(KernelDensity(**options).fit(np.zeros((1, 2))).pdf(plane) ** 2) * (grid[1] - grid[0]) ** 2
+    h = np.array([0.05, 0.09])
+    model = KernelDensity(bandwidth=h, **options).fit(X3[:, :2])
+    pdf, _low, high = model.pdf_interval(X3[:9, :2], 0.9)
+    assert_allclose(high - pdf, stats.norm.ppf(0.95) * np.sqrt(pdf * square / (150 * np.prod(h))), rtol=2e-2)
+
+
+def test_the_warning_of_a_biased_interval_is_at_n_h_to_the_d_plus_4():
+    x = X1 / X1.std(ddof=1)
+    KernelDensity(bandwidth=(0.9 / 150) ** 0.2).fit(x).pdf_interval([[0.0]])  # warnings are errors
+    with pytest.warns(UserWarning, match=r"n h\^\(d\+4\) is 1.1"):
+        KernelDensity(bandwidth=(1.1 / 150) ** 0.2).fit(x).pdf_interval([[0.0]])
+
+
+def test_mirrors_are_as_many_as_a_wide_kernel_reaches():
+    """A bandwidth of the size of the support: the images of images count."""
+    x = np.array([[0.1], [0.4], [0.5]])
+    model = KernelDensity(bandwidth=1.5, support=(0.0, 1.0)).fit(x)
+    grid = np.linspace(0, 1, 2001)
+    assert_allclose(integrate.trapezoid(model.pdf(grid[:, None]), grid), 1.0, atol=1e-6)
+    # The heat equation on an interval: Σ over cosines of exp(−(kπh)²/2).
+    terms = [
+        np.exp(-((k * np.pi * 1.5) ** 2) / 2) * np.cos(k * np.pi * x) * np.cos(k * np.pi * grid)
+        for k in (1, 2)
+    ]
+    assert_allclose(model.pdf(grid[:, None]), 1 + 2 * np.sum(terms, axis=0).mean(axis=0), atol=1e-8)
+
+
+def test_anomaly_scores_leave_each_training_row_out():
+    x = X1[:20]
+    model = KernelDensity(bandwidth=0.3).fit(x)
+    others = [KernelDensity(bandwidth=0.3).fit(np.delete(x, i, 0)).pdf(x[i : i + 1])[0] for i in range(20)]
+    asked = np.linspace(-3, 3, 40)[:, None]
+    expected = [(np.array(others) > value).sum() / 21 for value in model.pdf(asked)]
+    assert_allclose(model.anomaly_score(asked), expected)
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_the_bound_of_bins_is_half_the_scatter_times_the_largest_curvature(n_features):
+    X, h = X3[:, :n_features], 0.6
+    model = BinnedKernelDensity(bandwidth=h, cells_per_bandwidth=3).fit(X)
+    _, cells = np.unique(np.floor((X - X[0]) / (h / 3)), axis=0, return_inverse=True)
+    cells = cells.ravel()
+    means = np.stack([X[cells == cell].mean(axis=0) for cell in range(cells.max() + 1)])
+    assert_allclose(np.sort(model.means_[:, 0]), np.sort(means[:, 0]), rtol=1e-12)
+    scatter = ((X - means[cells]) ** 2).sum(axis=1).mean() / h**2
+    assert_allclose(model.error_bound_, scatter / 2 / (2 * np.pi) ** (n_features / 2) / h**n_features)
+
+
 def test_anomaly_scores_are_uniform_for_rows_of_the_law_and_near_one_for_others():
     rng = np.random.default_rng(5)
     model = KernelDensity(bandwidth="scott").fit(rng.standard_normal((400, 2)))
