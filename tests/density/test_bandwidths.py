@@ -37,6 +37,10 @@ def test_rules_know_the_scale_of_the_data():
     assert_allclose(wide, n ** (-1 / 6) * two.std(axis=0, ddof=1))
     silverman = KernelDensity(bandwidth="silverman").fit(two).bandwidth_
     assert_allclose(silverman, stats.gaussian_kde(two.T).silverman_factor() * two.std(axis=0, ddof=1))
+    # A constant column, far from 0, whose deviation is rounding, has the mean scale of the others.
+    constant = np.column_stack([X[:, 0], np.full(n, 1e8 / 3)])
+    level = KernelDensity(bandwidth="scott").fit(constant).bandwidth_
+    assert_allclose(level, n ** (-1 / 6) * X.std(ddof=1) * np.ones(2))
     with pytest.raises(
         ValueError, match="'bandwidth' parameter of KernelDensity must be a number where all rows"
     ):
