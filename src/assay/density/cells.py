@@ -64,12 +64,14 @@ def line_masses(block: Block, low: float, size: float, tried: NDArray[np.int64])
     The place ⌊(x − low)/width⌋ rises with x, so that sorted numbers need one search per border, by the very
     place that each number has, whatever the number of cuts.
     """
-    weight = block.weights
-    x, weight = np.asarray(block.X, dtype=np.float64)[weight > 0, 0], weight[weight > 0]
+    x = np.asarray(block.X, dtype=np.float64)[:, 0]
     if len(tried) == 1:
         m = int(tried[0])
-        places = np.clip(np.floor((x - low) / (size / m)), 0, m - 1).astype(np.int64)
-        return np.bincount(places, weight, m).astype(np.float64)
+        scaled = (x - low) / (size / m)
+        np.clip(np.floor(scaled, out=scaled), 0, m - 1, out=scaled)
+        return np.bincount(scaled.astype(np.int64), block.weight, m).astype(np.float64)
+    weight = block.weights
+    x, weight = x[weight > 0], weight[weight > 0]
     order = np.argsort(x, kind="stable")
     x, mass = x[order], np.concatenate([[0.0], np.cumsum(weight[order])])
     borders = np.concatenate([np.arange(1, m + 1) for m in tried])
@@ -112,6 +114,16 @@ def extent_of_block(block: Block, center: Array) -> Extent:
         moved = rows - center
         moments = weight @ moved, weight @ (moved * moved)
     return Extent(rows.min(axis=0), rows.max(axis=0), float(weight.sum()), *moments)
+
+
+def range_of_block(block: Block) -> Extent:
+    """The extent without its moments, which are zero."""
+    rows = block.X if block.weight is None else block.X[block.weight > 0]
+    rows, zeros = np.asarray(rows, dtype=np.float64), np.zeros(block.X.shape[1])
+    weight = float(len(rows)) if block.weight is None else float(block.weights.sum())
+    if len(rows) == 0:
+        return Extent(zeros + np.inf, zeros - np.inf, 0.0, zeros, zeros)
+    return Extent(rows.min(axis=0), rows.max(axis=0), weight, zeros, zeros)
 
 
 def join_extents(left: Extent, right: Extent) -> Extent:

@@ -14,12 +14,11 @@ from assay.density.cells import (
     Cells,
     Extent,
     cells_of_block,
-    extent_of_block,
-    first_row,
     join_cells,
     join_extents,
     line_masses,
     places_among,
+    range_of_block,
 )
 from assay.density.risk import histogram_risk, histogram_ucv
 from assay.parameters import Domain, array, integer, nothing, one_of
@@ -184,12 +183,11 @@ class HistogramDensity(RoomDensity):
         n_features, is_choice = data.shape[1], isinstance(self.bins, str)
         if self.bins == "oracle" and (self.truth is None or n_features > 1):
             raise self._refuse("bins", "an int or 'ucv' without the 'truth' of one column")
-        center = data.head(1, first_row)
         # How many bins are tried depends on the weight of the rows.
         needs_range = self.support is None or (is_choice and data.has_weight)
         extent: Extent | None = None
         if needs_range:
-            extent = data.reduce(extent_of_block, center, combine=join_extents)
+            extent = data.reduce(range_of_block, combine=join_extents)
             check_spread(self, extent.low, extent.high)
         support = self._box(extent, n_features)
         tried = self._tried(float(data.shape[0]) if extent is None else extent.weight, n_features)
@@ -201,7 +199,7 @@ class HistogramDensity(RoomDensity):
             counted = tried[[int(np.argmin(criterion))]]
         else:
             counted = tried if is_choice else np.array([self.bins])
-        walked: Walked = data.reduce(_walk, center, support, counted, extent is None, combine=_join_walked)
+        walked: Walked = data.reduce(_walk, support, counted, extent is None, combine=_join_walked)
         if extent is None:
             assert walked.extent is not None
             extent = walked.extent
@@ -318,14 +316,14 @@ class Walked(NamedTuple):
     cells: Any
 
 
-def _walk(block: Block, center: Array, support: Array, tried: NDArray[np.int64], with_range: bool) -> Walked:
+def _walk(block: Block, support: Array, tried: NDArray[np.int64], with_range: bool) -> Walked:
     low, size = support[:, 0], support[:, 1] - support[:, 0]
     with np.errstate(invalid="ignore"):  # rows far outside the support, which the range then tells of
         if len(low) == 1:
             cells: Any = line_masses(block, float(low[0]), float(size[0]), tried)
         else:
             cells = tuple(cells_of_block(block, low, size / m, np.full(len(low), m), False) for m in tried)
-    return Walked(extent_of_block(block, center) if with_range else None, cells)
+    return Walked(range_of_block(block) if with_range else None, cells)
 
 
 def _join_walked(left: Walked, right: Walked) -> Walked:
