@@ -223,3 +223,5 @@ def test_the_holder_rule_takes_the_kernel_of_its_order_and_the_bandwidth_of_its_
     )
     with pytest.raises(ValueError, match="'kernel' parameter of mse_bound must be of order 4"):
         mse_bound("gaussian", 100, [1.0], sup=0.5, beta=4.0, eta=0.7)
+    with pytest.raises(ValueError, match="'kernel' parameter of mse_bound must be of order 2"):
+        mse_bound("gaussian", 100, [1.0], sup=0.5, beta=2.0, eta=0.7)

@@ -224,6 +224,11 @@ def test_on_the_lattice_a_quarter_is_wrong_until_half_of_it_is_drawn(n_features)
     assert (mean[1] < mean[0] + 3 * error[0]).all()
 
 
+def test_the_smallest_lattice_has_both_labels():
+    for seed in range(20):
+        assert sorted(LatticeLaw(1, 1, random_state=seed).labels) == [0, 1]
+
+
 @pytest.mark.spec("sangnier/CD-T2")
 def test_a_lattice_of_spacing_epsilon_has_epsilon_to_the_minus_d_points():
     assert_allclose([lattice_size(0.01, d) for d in (1, 10)], [1e2, 1e20])
