@@ -35,6 +35,12 @@ def test_rules_know_the_scale_of_the_data():
     two = np.column_stack([X[:, 0], 100 * X[::-1, 0]])
     wide = KernelDensity(bandwidth="scott").fit(two).bandwidth_
     assert_allclose(wide, n ** (-1 / 6) * two.std(axis=0, ddof=1))
+    silverman = KernelDensity(bandwidth="silverman").fit(two).bandwidth_
+    assert_allclose(silverman, stats.gaussian_kde(two.T).silverman_factor() * two.std(axis=0, ddof=1))
+    # A constant column, far from 0, whose deviation is rounding, has the mean scale of the others.
+    constant = np.column_stack([X[:, 0], np.full(n, 1e8 / 3)])
+    level = KernelDensity(bandwidth="scott").fit(constant).bandwidth_
+    assert_allclose(level, n ** (-1 / 6) * X.std(ddof=1) * np.ones(2))
     with pytest.raises(
         ValueError, match="'bandwidth' parameter of KernelDensity must be a number where all rows"
     ):
@@ -132,12 +138,22 @@ def test_cross_validation_of_two_columns_is_that_of_its_definition():
     expected = square - 2 * (votes.sum() - np.trace(votes)) / (80 * 79)
     assert_allclose(model.criterion_[30], expected, rtol=1e-10)
     assert_allclose(model.bandwidth_ / start, (model.bandwidth_ / start)[0])
+    weight = np.tile([1, 2], 40)
+    with pytest.warns(ConvergenceWarning, match="rows are repeated"):
+        first = KernelDensity(bandwidth="ucv").fit(table, sample_weight=weight)
+    with pytest.warns(ConvergenceWarning, match="rows are repeated"):
+        second = KernelDensity(bandwidth="ucv").fit(np.repeat(table, weight, axis=0))
+    assert_allclose(first.criterion_, second.criterion_, rtol=1e-9)
 
 
 def test_sheather_and_jones_agree_with_r():
     assert_allclose(
         KernelDensity(bandwidth="sheather-jones").fit(X).bandwidth_, R["sheather_jones"], rtol=2e-5
     )
+    # Of several columns each has its own equation, at the rate n^{−1/(d + 4)} of a density of d.
+    three = np.column_stack([X[:, 0], 9 * X[:, 0], -X[:, 0]])
+    both = KernelDensity(bandwidth="sheather-jones").fit(three).bandwidth_
+    assert_allclose(both / R["sheather_jones"], len(X) ** (1 / 5 - 1 / 7) * np.array([1, 9, 1]), rtol=2e-5)
     many = np.random.default_rng(2).standard_normal(LISTED_PAIRS + 200)  # by bins
     ones = np.ones(len(many))
     from assay.density import bandwidths
@@ -196,5 +212,16 @@ def test_the_holder_rule_takes_the_kernel_of_its_order_and_the_bandwidth_of_its_
     few, many = (mse_bound(kernel, m, [1.0], sup=0.5, beta=beta, eta=0.7) for m in (100, 10_000))
     assert_allclose(few.rate, -2 * beta / (2 * beta + 1))
     assert_allclose(np.log(many.least / few.least) / np.log(100), few.rate)  # the course prints −1/(2β + 1)
+    # Without a truth, that of a Gaussian of the same deviation, whose p″ has the range η.
+    s, grid = X.std(ddof=1), np.linspace(-6, 6, 20_001)
+    peak = 1 / (s * math.sqrt(2 * math.pi))
+    eta = np.ptp((grid**2 - 1) * np.exp(-(grid**2) / 2)) * peak / s**2
+    plain = KernelDensity(bandwidth="holder").fit(X)
+    expected = mse_bound(legendre_kernel(2), n, [1.0], sup=peak, beta=2.0, eta=eta)
+    assert_allclose(
+        [plain.bandwidth_, plain.risk_bound_], [expected.best_bandwidth, expected.least], rtol=1e-6
+    )
     with pytest.raises(ValueError, match="'kernel' parameter of mse_bound must be of order 4"):
         mse_bound("gaussian", 100, [1.0], sup=0.5, beta=4.0, eta=0.7)
+    with pytest.raises(ValueError, match="'kernel' parameter of mse_bound must be of order 2"):
+        mse_bound("gaussian", 100, [1.0], sup=0.5, beta=2.0, eta=0.7)

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from assay.density import EmpiricalDistribution
+from assay.density import BinnedKernelDensity, EmpiricalDistribution, HistogramDensity
+from blocks import small_blocks
 
 
 @pytest.mark.spec("douc/M2.2")
@@ -52,3 +53,42 @@ def test_quantiles_are_the_least_values_that_reach_a_share():
         model.quantile(1.1)
     with pytest.raises(ValueError, match="'column' parameter"):
         model.cdf(0.0, column=1)
+
+
+def test_memory_parquet_and_dask_agree_for_every_density_that_walks(tmp_path):
+    pd, da = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
+    rng = np.random.default_rng(5)
+    X, weight = rng.normal(size=(3000, 2)) * [1.0, 50.0] + 1e4, rng.integers(0, 4, 3000).astype(float)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "w": weight})
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=700)
+    lazy = da.from_array(X, chunks=(800, 2)), da.from_array(weight, chunks=800)
+    models = (
+        EmpiricalDistribution(),
+        HistogramDensity(bins=6),
+        HistogramDensity(max_bins=12),
+        BinnedKernelDensity(),
+        BinnedKernelDensity(0.5, cells_per_bandwidth=4),
+    )
+    for model in models:
+        ask = model.transform if isinstance(model, EmpiricalDistribution) else model.pdf
+        expected = ask_after(model, ask, (X, weight), X[:200])
+        with small_blocks():
+            for source in ((str(tmp_path / "rows.parquet"), "w"), lazy):
+                found = ask_after(model, ask, source, X[:200])
+                assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def ask_after(model, ask, source, rows):
+    rows_of, weight = source
+    model.fit(rows_of, sample_weight=weight)
+    names = ("offsets_", "half_width_", "bins_", "counts_", "masses_", "error_bound_")
+    fitted = [np.ravel(getattr(model, name)) for name in names if hasattr(model, name)]
+    if isinstance(rows_of, str):  # columns have names there
+        rows = pd_frame(rows)
+    return np.concatenate([np.ravel(np.asarray(ask(rows))), *fitted])
+
+
+def pd_frame(rows):
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=["a", "b"])

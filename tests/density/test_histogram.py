@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from assay.density import HistogramDensity
+from assay.density import BinnedKernelDensity, EmpiricalDistribution, HistogramDensity
+from assay.rows import MemoryRows
 from assay.theory import histogram_imse, histogram_mse
 
 BETA = stats.beta(2, 3)
@@ -35,7 +36,9 @@ def test_heights_are_shares_over_widths_on_any_support():
 
 def test_cells_of_two_columns_are_those_of_numpy():
     X = np.random.default_rng(0).random((300, 2))
+    X[:2] = [[1.0, 1.0], [0.0, 1.0]]  # the upper border belongs to the last cell
     model = HistogramDensity(bins=5, support=(0, 1)).fit(X)
+    assert model.cells_.max() == 4
     expected, _, _ = np.histogram2d(*X.T, bins=5, range=[(0, 1), (0, 1)])
     middle = (np.stack(np.meshgrid(*[np.arange(5)] * 2, indexing="ij"), -1).reshape(-1, 2) + 0.5) / 5
     assert_allclose(model.pdf(middle), expected.ravel() / (300 / 25))
@@ -91,8 +94,31 @@ def test_cross_validation_is_unbiased_for_the_risk_and_chooses_its_least_point()
         assert_allclose(value, np.sum((counts / n) ** 2) * m - 2 * left_out.mean(), rtol=1e-12)
 
 
+def test_all_numbers_of_bins_are_counted_by_one_sort():
+    """Numbers on a lattice lie on borders of many cells; each is where it will be looked up."""
+    rng = np.random.default_rng(4)
+    X, weight = rng.integers(0, 25, (300, 1)) / 24.0, rng.integers(0, 4, 300)
+    model = HistogramDensity(bins="ucv", support=(0, 1), max_bins=40).fit(X, sample_weight=weight)
+    n = weight.sum()
+    for m, value in zip(model.candidates_, model.criterion_, strict=True):
+        one = HistogramDensity(bins=int(m), support=(0, 1)).fit(X, sample_weight=weight)
+        places = np.minimum(np.floor(X[:, 0] / (1 / m)).astype(int), m - 1)
+        assert_allclose(one.counts_, np.bincount(places, weight, minlength=m))
+        assert_allclose(value, (2 - (n + 1) * np.sum((one.counts_ / n) ** 2)) * m / (n - 1), rtol=1e-11)
+    assert_allclose(model.counts_.sum(), n)
+    chosen = HistogramDensity(bins=model.bins_, support=(0, 1)).fit(X, sample_weight=weight)
+    assert_allclose(model.counts_, chosen.counts_)
+    outside = X.copy()
+    outside[7] = 1e300
+    for bins in (5, "ucv"):
+        with pytest.raises(ValueError, match=r"a box of all rows, which go from 0 to 1e\+300"):
+            HistogramDensity(bins=bins, support=(0, 1)).fit(outside)
+
+
 def test_the_end_of_the_grid_is_seen():
     X = BETA.rvs(400, random_state=0)[:, None]
+    assert len(HistogramDensity(support=(0, 1)).fit(X).candidates_) == np.ceil(4 * 400 ** (1 / 3))
+    assert len(HistogramDensity().fit(np.hstack([X, X[::-1]])).candidates_) == np.ceil(4 * 400 ** (1 / 4))
     short = HistogramDensity(bins="ucv", support=(0, 1), max_bins=3).fit(X)
     assert not short.certificates_.holds
     assert HistogramDensity(bins="ucv", support=(0, 1)).fit(X).certificates_.holds
@@ -129,3 +155,27 @@ def test_parquet_and_dask_give_the_counts_of_memory(tmp_path):
         other = HistogramDensity(bins="ucv").fit(source)
         assert_allclose(other.counts_, model.counts_)
         assert_allclose(other.criterion_, model.criterion_)
+
+
+def test_one_walk_counts_where_the_support_is_given(tmp_path):
+    """Without it the range comes first; what is tried costs no walk."""
+    X = np.random.default_rng(3).normal(size=(500, 2))
+    walks = []
+
+    def counting(self, step, *state, **options):
+        walks.append(step.__name__)
+        return reduce_rows(self, step, *state, **options)
+
+    reduce_rows = MemoryRows.reduce
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryRows, "reduce", counting)
+        for table in (X, X[:, :1]):
+            for options, n_walks in (({"support": (-9, 9)}, 1), ({}, 2)):
+                for bins in (4, "ucv"):
+                    walks.clear()
+                    HistogramDensity(bins=bins, **options).fit(table)
+                    assert len(walks) == n_walks, walks
+            walks.clear()
+            BinnedKernelDensity(bandwidth=0.5).fit(table)
+            EmpiricalDistribution().fit(table)
+            assert len(walks) == 2, walks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from scipy import integrate, stats
 from sklearn.neighbors import KernelDensity as Peer
 
 from assay.density import BinnedKernelDensity, KernelDensity
-from assay.kernel_sums import legendre_kernel, smoothing_kernel
+from assay.kernel_sums import SmoothingKernel, legendre_kernel, smoothing_kernel
 
 R = json.loads((Path(__file__).parent.parent / "reference" / "density.json").read_text())
 RNG = np.random.default_rng(0)
@@ -38,6 +39,10 @@ def test_the_estimate_is_the_mean_of_kernels_and_integrates_to_one(kernel):
         for ask in (lambda: model.score_samples(X1), lambda: model.sample(3)):
             with pytest.raises(ValueError, match="has negative values: take pdf, or another kernel"):
                 ask()
+        told = model.certificates_.named("least value of the kernel")
+        assert_allclose(told.value, 9 / 8 - 15 / 8, rtol=1e-2)
+        assert told.informative
+        assert "negative values" in told.claim
     assert model.certify(X1).holds
 
 
@@ -61,6 +66,30 @@ def test_a_call_of_scikit_learn_gives_the_same_numbers(kernel, metric):
         assert_allclose(first[seen], second[seen], rtol=1e-9)
         # Where no kernel reaches, the peer's sums over nodes leave what its rounding makes of zero.
         assert np.all(np.exp(second[~seen]) < 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("minkowski", {"p": 3}),
+        ("minkowski", {"p": 2}),
+        ("infinity", None),
+        ("seuclidean", {"V": np.array([1.0, 4.0])}),
+        ("haversine", None),
+        ("canberra", None),
+    ],
+)
+def test_names_of_metrics_are_those_of_scikit_learn(metric, options):
+    given = {"bandwidth": 0.7, "metric": metric, "metric_params": options, "kernel": "exponential"}
+    X, Q = X3[:, :2] / 2, X3[:30, 1:] / 2
+    ours, theirs = KernelDensity(**given).fit(X), Peer(**given).fit(X)
+    assert_allclose(ours.score_samples(Q), theirs.score_samples(Q), rtol=1e-9)
+    assert ours.certify(X).holds
+    doubled = KernelDensity(
+        bandwidth=0.7, metric=lambda a, b, by: by * abs(a - b).sum(), metric_params={"by": 2}
+    )
+    plain = KernelDensity(bandwidth=0.35, metric="manhattan").fit(X)
+    assert_allclose(doubled.fit(X).pdf(Q[:3]), plain.pdf(Q[:3]) / 4)
 
 
 def test_the_cosine_of_several_columns_integrates_to_one_where_that_of_scikit_learn_does_not():
@@ -147,6 +176,62 @@ def test_intervals_cover_and_warn_of_too_large_a_bandwidth():
         KernelDensity(bandwidth=1.0).fit(X1).pdf_interval([[0.0]])
 
 
+@pytest.mark.parametrize("form", ["radial", "product"])
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "exponential"])
+def test_intervals_have_the_square_integral_of_the_kernel_of_several_columns(kernel, form):
+    options = {"kernel": kernel, "form": form}
+    far = {"gaussian": 6.0, "epanechnikov": 1.0, "exponential": 22.0}[kernel]
+    grid = np.linspace(-far, far, 801)
+    plane = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
+    square = np.sum(KernelDensity(**options).fit(np.zeros((1, 2))).pdf(plane) ** 2) * (grid[1] - grid[0]) ** 2
+    h = np.array([0.05, 0.09])
+    model = KernelDensity(bandwidth=h, **options).fit(X3[:, :2])
+    pdf, _low, high = model.pdf_interval(X3[:9, :2], 0.9)
+    assert_allclose(high - pdf, stats.norm.ppf(0.95) * np.sqrt(pdf * square / (150 * np.prod(h))), rtol=2e-2)
+
+
+def test_the_warning_of_a_biased_interval_is_at_n_h_to_the_d_plus_4():
+    x = X1 / X1.std(ddof=1)
+    KernelDensity(bandwidth=(0.9 / 150) ** 0.2).fit(x).pdf_interval([[0.0]])  # warnings are errors
+    with pytest.warns(UserWarning, match=r"n h\^\(d\+4\) is 1.1"):
+        KernelDensity(bandwidth=(1.1 / 150) ** 0.2).fit(x).pdf_interval([[0.0]])
+
+
+def test_mirrors_are_as_many_as_a_wide_kernel_reaches():
+    """A bandwidth of the size of the support: the images of images count."""
+    x = np.array([[0.1], [0.4], [0.5]])
+    model = KernelDensity(bandwidth=1.5, support=(0.0, 1.0)).fit(x)
+    grid = np.linspace(0, 1, 2001)
+    assert_allclose(integrate.trapezoid(model.pdf(grid[:, None]), grid), 1.0, atol=1e-6)
+    # The heat equation on an interval: Σ over cosines of exp(−(kπh)²/2).
+    terms = [
+        np.exp(-((k * np.pi * 1.5) ** 2) / 2) * np.cos(k * np.pi * x) * np.cos(k * np.pi * grid)
+        for k in (1, 2)
+    ]
+    assert_allclose(model.pdf(grid[:, None]), 1 + 2 * np.sum(terms, axis=0).mean(axis=0), atol=1e-8)
+
+
+def test_anomaly_scores_leave_each_training_row_out():
+    x = X1[:20]
+    model = KernelDensity(bandwidth=0.3).fit(x)
+    others = [KernelDensity(bandwidth=0.3).fit(np.delete(x, i, 0)).pdf(x[i : i + 1])[0] for i in range(20)]
+    asked = np.linspace(-3, 3, 40)[:, None]
+    expected = [(np.array(others) > value).sum() / 21 for value in model.pdf(asked)]
+    assert_allclose(model.anomaly_score(asked), expected)
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_the_bound_of_bins_is_half_the_scatter_times_the_largest_curvature(n_features):
+    X, h = X3[:, :n_features], 0.6
+    model = BinnedKernelDensity(bandwidth=h, cells_per_bandwidth=3).fit(X)
+    _, cells = np.unique(np.floor((X - X[0]) / (h / 3)), axis=0, return_inverse=True)
+    cells = cells.ravel()
+    means = np.stack([X[cells == cell].mean(axis=0) for cell in range(cells.max() + 1)])
+    assert_allclose(np.sort(model.means_[:, 0]), np.sort(means[:, 0]), rtol=1e-12)
+    scatter = ((X - means[cells]) ** 2).sum(axis=1).mean() / h**2
+    assert_allclose(model.error_bound_, scatter / 2 / (2 * np.pi) ** (n_features / 2) / h**n_features)
+
+
 def test_anomaly_scores_are_uniform_for_rows_of_the_law_and_near_one_for_others():
     rng = np.random.default_rng(5)
     model = KernelDensity(bandwidth="scott").fit(rng.standard_normal((400, 2)))
@@ -181,6 +266,25 @@ def test_certificates_see_a_broken_tolerance_and_a_moved_row():
     assert not moved.certify(X).holds
 
 
+def test_certificates_of_the_kernel_and_of_the_grid_can_fail():
+    fooled = dataclasses.replace(smoothing_kernel("epanechnikov"))
+    vars(fooled)["order"] = 3  # it is 1: the second moment is 1/5
+    model = KernelDensity(kernel=fooled, bandwidth=0.4).fit(X1)
+    proof = model.certificates_.named("largest vanishing moment")
+    assert not proof.holds
+    assert_allclose(proof.value, 0.2)
+    half = SmoothingKernel("half", "polynomial", (0.25,))
+    assert not KernelDensity(kernel=half, bandwidth=0.4).fit(X1).certificates_.named("|∫p̂ − 1|").holds
+    good = KernelDensity(bandwidth=0.4).fit(X1)
+    assert good.certify(X1).named("error on a grid").holds
+    moved = good.on_grid(32)
+    good.on_grid = lambda n_points: moved._replace(sums=moved.sums + 1e-5)
+    assert not good.certify(X1).named("error on a grid").holds
+    bins = BinnedKernelDensity(bandwidth=0.4).fit(X1)
+    bins.masses_ = bins.masses_ * 1.01
+    assert not bins.certify(X1).named("|∫p̂ − 1|").holds
+
+
 def test_bins_are_within_their_bound_in_memory_on_disk_and_on_a_cluster(tmp_path):
     pd, da = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
     X = np.random.default_rng(8).normal(size=(6000, 2)) + 1e6
@@ -210,7 +314,7 @@ def test_bins_are_within_their_bound_in_memory_on_disk_and_on_a_cluster(tmp_path
         ({"bandwidth": "oracle"}, "a number or another rule for several columns"),
         ({"bandwidth": "ucv", "kernel": "biweight"}, "'gaussian'"),
         ({"kernel": lambda u: 1.0 + 0 * u}, "integral 1"),
-        ({"metric": "minkowski", "metric_params": {"p": 3}}, "'minkowski' with p = 2"),
+        ({"metric": "miles"}, "the name of a metric or a callable"),
         ({"metric": "manhattan", "support": (-9, 9)}, "'euclidean' with several bandwidths"),
     ],
 )

@@ -60,8 +60,19 @@ def test_the_criterion_stands_beside_the_truth():
     assert_allclose(mark.get_xdata(), model.bandwidth_)
     low, high = ax.get_ylim()
     assert low < model.criterion_.min() < high
+    # The valley fills the picture: from its least point the curve rises by half of the height on both sides.
+    _, y = line(ax, "J, unbiased from the rows").get_data()
+    least = int(np.argmin(y))
+    assert min(y[:least].max(), y[least:].max()) - y[least] > 0.3 * (high - low)
     with pytest.raises(ValueError, match="needs a choice by 'ucv'"):
         KernelDensity().fit(X).plot(kind="criterion")
+
+
+def test_what_is_no_row_and_what_is_no_bias_is_said():
+    wide = KernelDensity(bandwidth=1.0).fit(X).plot()
+    assert "95 % interval, bias not included" in [text.get_text() for text in wide.get_legend().get_texts()]
+    drawn = BinnedKernelDensity().fit(X).plot()
+    assert line(drawn, "drawn from the model").get_ydata()[0] < 0
 
 
 def test_steps_rise_at_the_values_within_their_band():

@@ -8,9 +8,16 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
-from assay.kernel_sums import KERNEL_NAMES, SmoothingKernel, kernel_moments, legendre_kernel, smoothing_kernel
+from assay.kernel_sums import (
+    KERNEL_NAMES,
+    KernelSums,
+    SmoothingKernel,
+    kernel_moments,
+    legendre_kernel,
+    smoothing_kernel,
+)
 
 KERNELS = [smoothing_kernel(name) for name in KERNEL_NAMES] + [legendre_kernel(order) for order in (2, 4, 7)]
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -102,6 +109,27 @@ def test_legendre_kernels_are_those_of_the_course():
         assert kernel_moments(legendre_kernel(order)).order >= order
     with pytest.raises(ValueError, match="'order' parameter of legendre_kernel"):
         legendre_kernel(-1)
+
+
+@pytest.mark.spec("douc/M8.1")
+@pytest.mark.parametrize("order", [10, 20, 21, 38])
+def test_legendre_kernels_of_high_order_keep_their_digits(order):
+    """Powers of u would cancel: from order 24 on the moments, from 38 on the values themselves."""
+    kernel, nodes = legendre_kernel(order), np.polynomial.legendre.leggauss(80)
+    u = np.linspace(-0.999, 0.999, 401)
+    terms = [
+        (2 * m + 1) / 2 * special.eval_legendre(m, 0.0) * special.eval_legendre(m, u)
+        for m in range(order + 1)
+    ]
+    assert_allclose(kernel(u), np.sum(terms, axis=0), atol=1e-8)
+    assert kernel(1.0) == kernel(-1.2) == 0.0
+    moments = [nodes[1] @ (nodes[0] ** j * kernel(nodes[0])) for j in range(order + 1)]
+    assert_allclose(moments, np.eye(1, order + 1)[0], atol=1e-9)
+    assert kernel.order >= order  # moments below 1e-9 count as zero: of 38, also the next one
+    assert kernel.order == order + (order + 1) % 2 or order == 38
+    X = np.random.default_rng(0).normal(size=(50, 1))
+    plain = [np.mean(kernel((x - X[:, 0]) / 1.3)) / 1.3 for x in (0.0, 0.7)]
+    assert_allclose(KernelSums(X, kernel, 1.3)([[0.0], [0.7]]), plain, atol=1e-8)
 
 
 @each_kernel

@@ -72,6 +72,16 @@ def test_products_vectors_and_matrices_of_bandwidths():
     assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
 
 
+@each_kernel
+def test_products_are_products_for_every_kernel(kernel):
+    rng = np.random.default_rng(7)
+    X, Q, values = rng.normal(size=(1200, 2)), rng.normal(size=(20, 2)), np.full(1200, 1 / 1200)
+    sums = KernelSums(X, kernel, 0.7, form="product")
+    assert_allclose(sums(Q), all_pairs(X, Q, kernel, 0.7, values, "product"), rtol=1e-9, atol=1e-12)
+    if kernel == "exponential":  # far away the logarithm is that of the sum of distances
+        assert_allclose(sums.log([[9e3, 0.0]]), np.log(sums([[20.0, 0.0]])) - (9e3 - 20.0) / 0.7, rtol=1e-12)
+
+
 def test_a_relative_tolerance_is_kept_and_used():
     rng = np.random.default_rng(2)
     X, Q = rng.normal(size=(5000, 2)), 3 * rng.normal(size=(200, 2))

@@ -11,7 +11,12 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold, train_test_split
 
 from assay.datasets import GaussianClasses
-from assay.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from assay.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+)
 from assay.neighbors.counting import automatic_neighbors
 from assay.rows import threads
 from blocks import small_blocks
@@ -81,6 +86,15 @@ def test_gaussian_weights_are_exponentials_of_squared_norms(classes, k):
     printed = np.exp(-gamma * (X[kept] - queries[:, None]).sum(axis=2) ** 2)
     wrong = np.stack([((y[kept] == label) * printed).sum(axis=1) for label in range(3)], axis=1)
     assert np.abs(wrong / wrong.sum(axis=1, keepdims=True) - model.predict_proba(queries)).max() > 0.05
+
+
+def test_the_width_of_gaussian_weights_is_one_over_the_number_of_features_by_default(classes):
+    X, y, queries = classes
+    plain, given = (
+        KNeighborsClassifier(5, weights="gaussian", gamma=gamma).fit(X, y) for gamma in (None, 1 / 3)
+    )
+    assert plain.gamma_ == 1 / 3
+    assert_array_equal(plain.predict_proba(queries), given.predict_proba(queries))
 
 
 def test_gaussian_weights_of_far_queries_do_not_vanish_together(classes):
@@ -178,6 +192,33 @@ def test_rows_on_disk_and_on_a_cluster_give_the_bits_of_memory(classes, tmp_path
                 walked.predict(source)
             with pytest.raises(ValueError, match="memory"):
                 walked.score_path()
+
+
+def test_a_row_on_disk_that_weighs_nothing_is_no_neighbour(classes, tmp_path):
+    X, y, queries = classes
+    weight = np.where(np.arange(160) % 3 == 0, 0.0, 1.0)
+    np.save(tmp_path / "rows.npy", X)
+    whole = KNeighborsClassifier(7).fit(X, y, sample_weight=weight)
+    with small_blocks():
+        walked = KNeighborsClassifier(7).fit(str(tmp_path / "rows.npy"), y, sample_weight=weight)
+        assert_array_equal(walked.predict_proba(queries), whole.predict_proba(queries))
+        assert (walked.kneighbors(queries)[1] % 3 > 0).all()
+        radius = RadiusNeighborsClassifier(1.0, outlier_label=0)
+        on_disk = radius.fit(str(tmp_path / "rows.npy"), y, sample_weight=weight).predict_proba(queries)
+    assert_allclose(on_disk, radius.fit(X, y, sample_weight=weight).predict_proba(queries), atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "canberra", "precomputed"])
+def test_a_row_at_the_radius_is_within_it(metric):
+    rows = np.array([[1.0], [2.0], [4.0]])
+    if metric == "precomputed":
+        model = NearestNeighbors(radius=2.0, metric=metric).fit(cdist(rows, rows))
+        lists = model.radius_neighbors(cdist([[2.0]], rows))[1]
+    else:
+        lists = NearestNeighbors(radius=1 / 3 if metric == "canberra" else 2.0, metric=metric).fit(rows)
+        lists = lists.radius_neighbors([[2.0]])[1]
+    # |1 − 2|/(1 + 2) = |4 − 2|/(4 + 2) = ⅓; the distances are 1, 0 and 2.
+    assert lists[0].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
+from scipy.stats import binomtest
 
 from assay.datasets import GaussianClasses, iris
 from assay.models import Criterion
@@ -129,9 +130,15 @@ def test_the_path_of_a_regressor_is_that_of_separate_means(rng):
         assert path.certificates.holds
 
 
-def test_intervals_are_those_of_clopper_and_pearson():
-    from scipy.stats import binomtest
+def test_errors_of_targets_far_from_zero_keep_their_digits(rng):
+    X, y = rng.normal(size=(120, 2)), rng.normal(size=120)
+    for weights in ("uniform", "distance"):
+        near, far = (KNeighborsRegressor(4, weights=weights).fit(X, y + offset) for offset in (0.0, 1e8))
+        assert_allclose(far.score_path().error, near.score_path().error, rtol=1e-6)
+        assert far.certify(X, y + 1e8).holds
 
+
+def test_intervals_are_those_of_clopper_and_pearson():
     for wrong, n_rows in ((0, 30), (7, 30), (30, 30)):
         exact = binomtest(wrong, n_rows).proportion_ci(0.999, method="exact")
         assert_allclose(error_interval(wrong, n_rows), (exact.low, exact.high), atol=1e-12)
@@ -152,8 +159,44 @@ def test_an_error_measured_on_the_rows_of_the_fit_is_called_a_leak():
     leak = KNeighborsClassifier(1).fit(X, y).certify_error(X, y)
     assert not leak.holds
     assert not KNeighborsClassifier(25, weights="distance").fit(X, y).certify_error(X, y).holds
+    # Both errors stand with their limits: the held-out one with the upper, that of one neighbour with the
+    # lower one, so that chance raises no alarm.
+    honest = model.certify_error(new, truth)[0]
+    wrong, first = (model.predict(new) != truth).sum(), (KNeighborsClassifier(1).fit(X, y).predict(None) != y)
+    upper = binomtest(int(wrong), 800).proportion_ci(0.999, method="exact").high
+    lower = binomtest(int(first.sum()), 800).proportion_ci(0.999, method="exact").low
+    assert_allclose([honest.value, honest.bound], [upper, (1 - np.sqrt(1 - 2 * lower)) / 2], rtol=1e-9)
     bound = leak[0].bound
     assert 0.15 < bound < law.bayes_risk().value  # a lower bound of the Bayes risk, 0.309
+
+
+def test_rows_that_are_entered_twice_are_told_of_where_one_neighbour_is_asked():
+    X, y = GaussianClasses([[0.0, 0.0], [1.0, 0.0]]).sample(200, random_state=0)
+    twice, both = np.vstack([X, X[:50]]), np.append(y, y[:50])
+    for model, data, share in (
+        (KNeighborsClassifier(3).fit(X, y), (X, y), None),
+        (KNeighborsClassifier(3).fit(twice, both), (twice, both), "0.4"),
+        (KNeighborsClassifier(3).fit(X, y, np.tile([1, 2], 100)), (X, y, np.tile([1, 2], 100)), "0.5"),
+    ):
+        proof = model.certify(*data).named("upper limit of the error")
+        told = [words for words in proof.assumptions if "copy at distance 0" in words]
+        assert told == (
+            []
+            if share is None
+            else [f"{share} of the rows have a copy at distance 0, which is their neighbour"]
+        )
+    # The copies know the answer, and the error of one neighbour is too small.
+    errors = [KNeighborsClassifier().fit(*rows).score_path().error[0] for rows in ((X, y), (twice, both))]
+    assert errors[1] < errors[0]
+
+
+def test_paired_errors_are_those_of_the_differences_row_by_row(overlapping):
+    X, y, new, truth = overlapping
+    path = KNeighborsClassifier().fit(X, y).score_path(new, truth, max_neighbors=12)
+    losses = np.stack([KNeighborsClassifier(k).fit(X, y).predict(new) != truth for k in range(1, 13)], axis=1)
+    gaps = losses.astype(float) - losses[:, [path.best - 1]]
+    assert_allclose(path.paired_error, gaps.std(axis=0) / np.sqrt(len(new) - 1), atol=1e-12)
+    assert path.paired_error.max() > 0
 
 
 @pytest.mark.parametrize("damage", ["index", "row", "label", "weight"])

@@ -15,7 +15,12 @@ from assay.display import (
     plot_dimensions,
     plot_selection,
 )
-from assay.neighbors import KNeighborsClassifier, NadarayaWatsonRegressor, NearestNeighbors
+from assay.neighbors import (
+    KNeighborsClassifier,
+    NadarayaWatsonRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+)
 from assay.theory import ball_share_of_cube, inner_share
 
 
@@ -48,9 +53,11 @@ def test_the_map_shows_the_class_of_each_cell_for_several_numbers_of_neighbours(
         said = fitted.predict(cells[::7, ::7].reshape(-1, 2))
         assert_array_equal(fitted.classes_[places[::7, ::7].ravel()], said)
         borders[k] = np.count_nonzero(np.diff(places, axis=0)) + np.count_nonzero(np.diff(places, axis=1))
-        assert_array_equal(display.predicted[k], fitted.predict(X))
+        assert_array_equal(display.predicted[k], fitted.predict(None))  # each row left out
     assert borders[1] > borders[9] > borders[41]  # more neighbours, smoother frontiers
-    assert (display.predicted[1] == y).all()
+    # Of one neighbour that is the row itself every row would be right.
+    assert (KNeighborsClassifier(1).fit(X, y).predict(X) == y).all()
+    assert (display.predicted[1] != y).any()
     # What is drawn: one image per panel, over the frame, in the colours of the classes.
     panels = display.ax_.child_axes
     assert len(panels) == 3
@@ -164,6 +171,11 @@ def test_distances_and_bandwidths_are_drawn(rng):
     line = model.plot().lines[0]
     distances, _ = model.kneighbors(n_neighbors=20)
     assert_allclose(line.get_ydata(), np.median(distances, axis=0))
+    ball = RadiusNeighborsClassifier(0.3).fit(X, np.arange(80) % 2)
+    ax = ball.plot()
+    assert ax.lines[1].get_ydata()[0] == 0.3
+    alone = np.mean(model.kneighbors(n_neighbors=1)[0] > 0.3)
+    assert ax.get_title() == f"{alone:.0%} of 80 rows have no neighbour within r"
     smoother = NadarayaWatsonRegressor().fit(X, X[:, 0])
     curve = smoother.plot().lines[0]
     assert_allclose(curve.get_ydata(), smoother.leave_one_out_losses_)

@@ -79,6 +79,17 @@ def test_the_weight_of_a_row_in_a_ball_is_how_often_it_is_there(rows, weights):
     assert heavy.predict([[30.0, 0.0]]) == 2
 
 
+def test_a_row_that_is_there_twice_is_in_its_own_ball_once(rows):
+    X, y, _ = rows
+    weight = np.tile([1, 3, 2], 50)
+    again = np.repeat(np.arange(len(X)), weight)
+    first = np.searchsorted(again, np.arange(len(X)))
+    options = {"radius": 0.6, "outlier_label": 0}
+    weighted = RadiusNeighborsClassifier(**options).fit(X, y, sample_weight=weight).predict_proba(None)
+    repeated = RadiusNeighborsClassifier(**options).fit(X[again], y[again]).predict_proba(None)[first]
+    assert_allclose(weighted, repeated, atol=1e-14)
+
+
 @pytest.mark.parametrize("radius", [1.0, 2.2, 4.0])
 def test_weights_pass_the_check_of_scikit_learn_where_every_ball_has_an_answer(radius):
     model = RadiusNeighborsClassifier(radius, outlier_label="most_frequent")
@@ -187,6 +198,19 @@ def test_the_bandwidth_is_that_of_the_least_loss_with_each_row_left_out(rng, ker
     for factor in (0.1, 8.0):
         other = NadarayaWatsonRegressor(model.bandwidth_ * factor, kernel=kernel).fit(X, y)
         assert np.mean((other.predict(X) - truth) ** 2) > error
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+def test_the_losses_of_weights_are_those_of_repetitions_one_of_which_is_left_out(rng, kernel):
+    X, weight = np.append(rng.normal(size=60), 9.0)[:, None], np.append(np.tile([1, 3, 2], 20), 1)
+    y = np.append(np.sin(2 * X[:-1, 0]) + 0.2 * rng.normal(size=60), 5.0)
+    again = np.repeat(np.arange(61), weight)
+    for kind, target in ((NadarayaWatsonRegressor, y), (NadarayaWatsonClassifier, (y > 0).astype(int))):
+        weighted = kind(kernel=kernel).fit(X, target, sample_weight=weight)
+        repeated = kind(kernel=kernel).fit(X[again], target[again])
+        assert_allclose(weighted.bandwidths_, repeated.bandwidths_, rtol=1e-9)
+        assert_allclose(weighted.leave_one_out_losses_, repeated.leave_one_out_losses_, rtol=1e-6)
+        assert weighted.certify(X, target, weight).holds
 
 
 def test_the_bandwidth_of_a_classifier_makes_the_left_out_log_loss_least(rng):

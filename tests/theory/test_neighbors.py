@@ -211,15 +211,22 @@ def lattice_errors(slope, n_features, n_laws):
 
 
 @pytest.mark.spec("sangnier/CD-T1")
-@pytest.mark.parametrize("n_features", [1, 2, 4, 8])
+@pytest.mark.parametrize(
+    "n_features", [1, 2, 4, 8, *(pytest.param(d, marks=pytest.mark.slow) for d in (3, 5, 6, 7))]
+)
 def test_on_the_lattice_a_quarter_is_wrong_until_half_of_it_is_drawn(n_features):
-    slope = {1: 60, 2: 8, 4: 3, 8: 2}[n_features]
+    slope = {1: 60, 2: 8, 3: 5, 4: 3}.get(n_features, 2)
     errors = lattice_errors(slope, n_features, n_laws=6 if n_features == 8 else 16)
     mean, error = errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
     assert (mean[:2] >= 0.25 - 3 * error[:2]).all()
     # At twelve times as many rows nearly every point was drawn: one neighbour has learnt the table.
     assert mean[2, 0] < 0.02
     assert (mean[1] < mean[0] + 3 * error[0]).all()
+
+
+def test_the_smallest_lattice_has_both_labels():
+    for seed in range(20):
+        assert sorted(LatticeLaw(1, 1, random_state=seed).labels) == [0, 1]
 
 
 @pytest.mark.spec("sangnier/CD-T2")

@@ -58,6 +58,36 @@ def cells_of_block(block: Block, origin: Array, width: Array, limit: NDArray | N
     return gather(places, weight, weight[:, np.newaxis] * inside, weight[:, np.newaxis] * inside * inside)
 
 
+def line_masses(block: Block, low: float, size: float, tried: NDArray[np.int64]) -> Array:
+    """Weight in each cell of a line cut into m equal ones, one m after the other; ends take what is beyond.
+
+    The place ⌊(x − low)/width⌋ rises with x, so that sorted numbers need one search per border, by the very
+    place that each number has, whatever the number of cuts.
+    """
+    x = np.asarray(block.X, dtype=np.float64)[:, 0]
+    if len(tried) == 1:
+        m = int(tried[0])
+        scaled = (x - low) / (size / m)
+        np.clip(np.floor(scaled, out=scaled), 0, m - 1, out=scaled)
+        return np.bincount(scaled.astype(np.int64), block.weight, m).astype(np.float64)
+    weight = block.weights
+    x, weight = x[weight > 0], weight[weight > 0]
+    order = np.argsort(x, kind="stable")
+    x, mass = x[order], np.concatenate([[0.0], np.cumsum(weight[order])])
+    borders = np.concatenate([np.arange(1, m + 1) for m in tried])
+    width, is_last = np.repeat(size / tried, tried), np.repeat(tried, tried) == borders
+    # Halving: x[first − 1] is below the border, x[last] is not.
+    first, last = np.zeros(len(borders), dtype=np.int64), np.full(len(borders), len(x))
+    while np.any(first < last):
+        middle = np.minimum((first + last) // 2, len(x) - 1)
+        is_below = np.floor((x[middle] - low) / width) < borders
+        is_open = first < last
+        first = np.where(is_open & is_below, middle + 1, first)
+        last = np.where(is_open & ~is_below, middle, last)
+    reached = mass[np.where(is_last, len(x), first)]
+    return np.diff(reached, prepend=0.0) + np.where(borders == 1, np.append(0.0, reached[:-1]), 0.0)
+
+
 def join_cells(left: Cells, right: Cells) -> Cells:
     """The cells of two blocks."""
     return gather(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
@@ -80,10 +110,20 @@ def extent_of_block(block: Block, center: Array) -> Extent:
     if len(rows) == 0:
         d = block.X.shape[1]
         return Extent(np.full(d, np.inf), np.full(d, -np.inf), 0.0, np.zeros(d), np.zeros(d))
-    moved = rows - center
-    return Extent(
-        rows.min(axis=0), rows.max(axis=0), float(weight.sum()), weight @ moved, weight @ (moved * moved)
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that `check_spread` then refuses
+        moved = rows - center
+        moments = weight @ moved, weight @ (moved * moved)
+    return Extent(rows.min(axis=0), rows.max(axis=0), float(weight.sum()), *moments)
+
+
+def range_of_block(block: Block) -> Extent:
+    """The extent without its moments, which are zero."""
+    rows = block.X if block.weight is None else block.X[block.weight > 0]
+    rows, zeros = np.asarray(rows, dtype=np.float64), np.zeros(block.X.shape[1])
+    weight = float(len(rows)) if block.weight is None else float(block.weights.sum())
+    if len(rows) == 0:
+        return Extent(zeros + np.inf, zeros - np.inf, 0.0, zeros, zeros)
+    return Extent(rows.min(axis=0), rows.max(axis=0), weight, zeros, zeros)
 
 
 def join_extents(left: Extent, right: Extent) -> Extent:

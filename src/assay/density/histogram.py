@@ -14,11 +14,11 @@ from assay.density.cells import (
     Cells,
     Extent,
     cells_of_block,
-    extent_of_block,
-    first_row,
     join_cells,
     join_extents,
+    line_masses,
     places_among,
+    range_of_block,
 )
 from assay.density.risk import histogram_risk, histogram_ucv
 from assay.parameters import Domain, array, integer, nothing, one_of
@@ -48,8 +48,8 @@ class HistogramDensity(RoomDensity):
 
     With `bins="ucv"` m minimises J(m) = 2/((n − 1)v) − (n + 1)/((n − 1)v) Σ_j (Z_j/n)², which is unbiased for
     the integrated squared error up to a constant. Of several columns only occupied cells are kept. One walk
-    over the rows for their range, one for the criterion of "ucv" and one for the counts; in memory, on disk
-    or on a cluster.
+    over the rows where the support is given, which counts for all m that are tried; without a support, one
+    before it for the range of the rows; in memory, on disk or on a cluster.
 
     Assumes: rows independent of one law, whose density vanishes outside the support.
 
@@ -179,32 +179,38 @@ class HistogramDensity(RoomDensity):
         return Certificates([self._integral(), *self._choice(), agreement(claim, pairs, SOURCE)])
 
     def _count(self, data: Rows) -> Counted:
-        n_features = data.shape[1]
-        center = data.head(1, first_row)
-        extent: Extent = data.reduce(extent_of_block, center, combine=join_extents)
-        check_spread(self, extent.low, extent.high)
-        support = self._box(extent, n_features)
-        truth = self.truth if self.bins == "oracle" else None
+        """One walk where the support is given, else one for the range of the rows before it."""
+        n_features, is_choice = data.shape[1], isinstance(self.bins, str)
         if self.bins == "oracle" and (self.truth is None or n_features > 1):
             raise self._refuse("bins", "an int or 'ucv' without the 'truth' of one column")
-        tried = self._tried(extent.weight, n_features)
-        fewest, most = (1, len(tried)) if isinstance(self.bins, str) else (self.bins, self.bins)
-        for m in (fewest, most):
+        # How many bins are tried depends on the weight of the rows.
+        needs_range = self.support is None or (is_choice and data.has_weight)
+        extent: Extent | None = None
+        if needs_range:
+            extent = data.reduce(range_of_block, combine=join_extents)
+            check_spread(self, extent.low, extent.high)
+        support = self._box(extent, n_features)
+        tried = self._tried(float(data.shape[0]) if extent is None else extent.weight, n_features)
+        for m in (1, len(tried)) if is_choice else (self.bins, self.bins):
             check_volume(self, (support[:, 1] - support[:, 0]) / m)
-        if self.bins == "ucv":
-            criterion = _criteria(data, support, tried, extent.weight)
-        elif truth is not None:
-            criterion = np.array([imse(truth, extent.weight, int(m), tuple(support[0])) for m in tried])
+        if self.bins == "oracle":
+            n_rows = data.shape[0] if extent is None else extent.weight
+            criterion = np.array([imse(self.truth, n_rows, int(m), tuple(support[0])) for m in tried])
+            counted = tried[[int(np.argmin(criterion))]]
         else:
-            criterion = np.empty(0)
-        bins = int(tried[np.argmin(criterion)]) if len(criterion) else int(self.bins)
-        cells = _cells(data, support, bins)
+            counted = tried if is_choice else np.array([self.bins])
+        walked: Walked = data.reduce(_walk, support, counted, extent is None, combine=_join_walked)
+        if extent is None:
+            assert walked.extent is not None
+            extent = walked.extent
+            self._check_inside(extent, support)
         if n_features == 1:
-            counts = np.zeros(bins)
-            counts[cells.places[:, 0]] = cells.mass
-            places = np.arange(bins)[:, np.newaxis]
-        else:
-            places, counts = cells.places, cells.mass
+            walked = walked._replace(cells=_apart(walked.cells, counted))
+        if self.bins != "oracle":
+            criterion = _criteria(walked.cells, support, tried, extent.weight) if is_choice else np.empty(0)
+        place = int(np.argmin(criterion)) if self.bins == "ucv" else 0
+        bins, cells = int(counted[place]), walked.cells[place]
+        places, counts = cells.places, cells.mass
         candidates = tried if len(criterion) else np.empty(0, dtype=np.int64)
         return Counted(bins, support, places, counts, extent.weight, candidates, criterion)
 
@@ -215,20 +221,23 @@ class HistogramDensity(RoomDensity):
         most = self.max_bins or int(np.ceil(4.0 * max(n_samples, 1.0) ** (1.0 / (n_features + 2))))
         return np.arange(1, most + 1)
 
-    def _box(self, extent: Extent, n_features: int) -> Array:
+    def _box(self, extent: Extent | None, n_features: int) -> Array:
         """The box asked for, or the range of the rows; a constant column has a cell of its size around it."""
         if self.support is None:
+            assert extent is not None
             size = BORDER * (extent.high - extent.low)
             size = np.where(size > 0.0, size, np.maximum(np.abs(extent.low), 1.0) * 0.5)
             return np.stack([extent.low - size, extent.high + size], axis=1)
         box = np.broadcast_to(np.asarray(self.support, dtype=np.float64), (n_features, 2)).copy()
-        if np.any(extent.low < box[:, 0]) or np.any(extent.high > box[:, 1]):
-            column = int(np.argmax((extent.low < box[:, 0]) | (extent.high > box[:, 1])))
-            raise self._refuse(
-                "support",
-                f"a box of all rows, which go from {extent.low[column]:g} to {extent.high[column]:g}",
-            )
+        if extent is not None:
+            self._check_inside(extent, box)
         return box
+
+    def _check_inside(self, extent: Extent, box: Array) -> None:
+        outside = (extent.low < box[:, 0]) | (extent.high > box[:, 1])
+        if np.any(outside):
+            low, high = (float(ends[np.argmax(outside)]) for ends in (extent.low, extent.high))
+            raise self._refuse("support", f"a box of all rows, which go from {low:g} to {high:g}")
 
     def _integral(self) -> Any:
         widths = (self.support_[:, 1] - self.support_[:, 0]) / self.bins_
@@ -297,30 +306,47 @@ class HistogramHeights(NamedTuple):
         return log_of(self.pdf(rows))
 
 
-def _cells(data: Rows, support: Array, bins: int) -> Cells:
-    low, width = support[:, 0], (support[:, 1] - support[:, 0]) / bins
-    limit = np.full(len(low), bins)
-    return data.reduce(cells_of_block, low, width, limit, False, combine=join_cells)
+class Walked(NamedTuple):
+    """Range of the rows, where it was asked for, and their cells for each number of bins.
+
+    Of one column the weights of all cells, one number of bins after the other.
+    """
+
+    extent: Extent | None
+    cells: Any
 
 
-def _criteria(data: Rows, support: Array, tried: NDArray[np.int64], n_samples: float) -> Array:
-    """J for each number of bins, from one walk."""
+def _walk(block: Block, support: Array, tried: NDArray[np.int64], with_range: bool) -> Walked:
+    low, size = support[:, 0], support[:, 1] - support[:, 0]
+    with np.errstate(invalid="ignore"):  # rows far outside the support, which the range then tells of
+        if len(low) == 1:
+            cells: Any = line_masses(block, float(low[0]), float(size[0]), tried)
+        else:
+            cells = tuple(cells_of_block(block, low, size / m, np.full(len(low), m), False) for m in tried)
+    return Walked(range_of_block(block) if with_range else None, cells)
+
+
+def _join_walked(left: Walked, right: Walked) -> Walked:
+    ranges = left.extent, right.extent
+    extent = None if ranges[0] is None or ranges[1] is None else join_extents(ranges[0], ranges[1])
+    if isinstance(left.cells, tuple):
+        return Walked(extent, tuple(map(join_cells, left.cells, right.cells)))
+    return Walked(extent, left.cells + right.cells)
+
+
+def _apart(masses: Array, counted: NDArray[np.int64]) -> tuple[Cells, ...]:
+    """The cells of one column for each number of bins, empty ones too."""
+    nothing = np.empty((0, 0))
+    parts = np.split(masses, np.cumsum(counted)[:-1])
+    return tuple(Cells(np.arange(len(part))[:, np.newaxis], part, nothing, nothing) for part in parts)
+
+
+def _criteria(cells: tuple[Cells, ...], support: Array, tried: NDArray[np.int64], n_samples: float) -> Array:
+    """J for each number of bins."""
     if n_samples < 2:
         return np.zeros(len(tried))
-    parts = data.reduce(_all_cells, support, tried, combine=_join_all)
     volumes = np.prod(support[:, 1] - support[:, 0]) / tried.astype(float) ** len(support)
-    return np.array(
-        [histogram_ucv(cells.mass, n_samples, v) for cells, v in zip(parts, volumes, strict=True)]
-    )
-
-
-def _all_cells(block: Block, support: Array, tried: NDArray[np.int64]) -> tuple[Cells, ...]:
-    low, size = support[:, 0], support[:, 1] - support[:, 0]
-    return tuple(cells_of_block(block, low, size / m, np.full(len(low), m), False) for m in tried)
-
-
-def _join_all(left: tuple[Cells, ...], right: tuple[Cells, ...]) -> tuple[Cells, ...]:
-    return tuple(map(join_cells, left, right))
+    return np.array([histogram_ucv(each.mass, n_samples, v) for each, v in zip(cells, volumes, strict=True)])
 
 
 def imse(law: Any, n_samples: float, bins: int, support: tuple[float, float]) -> float:

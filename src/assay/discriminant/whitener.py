@@ -15,7 +15,7 @@ from assay.discriminant.gaussian.covariance import Factored, factored
 from assay.discriminant.gaussian.moments import class_moments
 from assay.discriminant.generative import in_precision
 from assay.discriminant.linear.certificates import LARGEST_CONDITION, of_one_class, rounding
-from assay.models.capabilities import Transformer
+from assay.models.capabilities import LinearMap, ThereAndBack, Transformer
 from assay.models.classes import Classifier
 from assay.parameters import Domain
 from assay.rows import Block, MappedRows, Rows
@@ -34,7 +34,7 @@ class WhitenerSolution(NamedTuple):
     unwhitening: Array
 
 
-class Whitener(Transformer):
+class Whitener(LinearMap, Transformer):
     """Rows about their mean in coordinates in which their covariance is the identity.
 
     Finds the matrix A with AᵀΣA = I on the directions in which Σ has variance, and maps x ↦ Aᵀ(x − μ).
@@ -170,9 +170,9 @@ class Whitener(Transformer):
         state = np.asarray(self.mean_).astype(data.dtype), self.whitening_
         return data.map(whiten_block, *state, dtype=data.dtype, width=width)
 
-    def inverse_transform(self, X: Any) -> NDArray:
-        """Rows whose whitened coordinates are these, in memory."""
-        return np.asarray(np.asarray(X) @ self.unwhitening_.T + self.mean_)
+    def _there_and_back(self) -> ThereAndBack:
+        forward = np.asarray(self.whitening_).T
+        return ThereAndBack(forward, -forward @ self.mean_, self.unwhitening_, self.mean_)
 
     def _names(self, columns: list[str]) -> list[str]:
         width = self.whitening_.shape[1]

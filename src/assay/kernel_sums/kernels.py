@@ -136,6 +136,11 @@ class SmoothingKernel:
         return float(np.abs(self._on_grid()).max())
 
     @cached_property
+    def least(self) -> float:
+        """The least value of K where it is not cut to 0."""
+        return float(self._on_grid().min())
+
+    @cached_property
     def is_nonnegative(self) -> bool:
         """Whether K ≥ 0, so that estimates are densities."""
         return self.shape in ("gaussian", "exponential") or bool(self._on_grid().min() >= -1e-12)

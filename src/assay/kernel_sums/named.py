@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -38,6 +39,22 @@ def kernel_moments(kernel: Any, *, highest: int = HIGHEST) -> KernelMoments:
     return moments_of(smoothing_kernel(kernel), highest)
 
 
+MOST_POWERS = 20
+"""Order up to which the powers of a Legendre kernel keep ten digits."""
+
+
+@dataclass(frozen=True)
+class LegendreSeries:
+    """Σ_m c_m P_m(u) on (−1, 1), by the recurrence of the polynomials."""
+
+    coefficients: tuple[float, ...]
+
+    def __call__(self, u: Any) -> Any:
+        """The series where |u| < 1, else 0."""
+        inside = np.abs(u) < 1.0
+        return np.where(inside, legendre.legval(np.where(inside, u, 0.0), self.coefficients), 0.0)
+
+
 @lru_cache(maxsize=64)
 def legendre_kernel(order: int) -> SmoothingKernel:
     """The kernel K_ℓ(u) = Σ_{m≤ℓ} φ_m(0) φ_m(u) on (−1, 1), of order ℓ: φ are orthonormal polynomials.
@@ -47,7 +64,8 @@ def legendre_kernel(order: int) -> SmoothingKernel:
     Parameters
     ----------
     order : int from 0 to 38
-        ℓ; beyond it the coefficients have lost their digits.
+        ℓ. Up to 20 the kernel is a polynomial, whose sums are fast; beyond, powers of u lose their digits,
+        and it is a function of the orthonormal polynomials.
 
     Examples
     --------
@@ -64,6 +82,8 @@ def legendre_kernel(order: int) -> SmoothingKernel:
         raise refusal("legendre_kernel", "order", f"an int from 0 to {HIGHEST - 2}", order)
     at_zero = [float(legendre.legval(0.0, [0.0] * m + [1.0])) for m in range(order + 1)]
     series = [(2 * m + 1) / 2 * value for m, value in enumerate(at_zero)]
+    if order > MOST_POWERS:
+        return SmoothingKernel(f"legendre({order})", "function", function=LegendreSeries(tuple(series)))
     powers = legendre.leg2poly(series)
     powers[1::2] = 0.0
     return SmoothingKernel(

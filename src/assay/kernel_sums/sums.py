@@ -126,7 +126,7 @@ class KernelSums:
 
         def one(start: int) -> None:
             part = slice(start, start + TASK_ROWS)
-            if self.kernel.shape == "function":
+            if self._is_formula:
                 self._by_function(rows[part], out[part])
             elif self._has_tree:
                 tree_sums(self._tree, rows[part], *how, *allowed, out[part])
@@ -187,7 +187,15 @@ class KernelSums:
 
     def _log_far(self, row: Array) -> float:
         """Logarithm of the sum at a row so far from all points that exponentials are nothing."""
-        squares = np.sum((self._columns - self._scaled(row).T) ** 2, axis=0)
+        apart = self._columns - self._scaled(row).T
+        if self._profile == PRODUCT:
+            height = self.n_features * math.log(0.5)
+            return (
+                math.log(self.scale)
+                + height
+                + float(logsumexp(-np.abs(apart).sum(axis=0), b=self._values[0]))
+            )
+        squares = np.sum(apart**2, axis=0)
         powers = -0.5 * squares if self.kernel.shape == "gaussian" else -np.sqrt(squares)
         return math.log(self.scale) + float(logsumexp(powers, b=self._values[0]))
 
@@ -226,6 +234,12 @@ class KernelSums:
     def _has_bounds(self) -> bool:
         """Whether the distance bounds the kernel on both sides, and the first column can be a share of."""
         return self._profile != PRODUCT and self.kernel.is_decreasing and bool(self._values[0].min() >= 0.0)
+
+    @property
+    def _is_formula(self) -> bool:
+        """Whether no loop is compiled for the kernel: a function, or a product of exponentials."""
+        product = self._profile == PRODUCT and self.kernel.shape == "exponential"
+        return product or self.kernel.shape == "function"
 
     def _by_function(self, rows: Array, out: Array) -> None:
         """A kernel that is a function of an array, one feature after the other."""
@@ -271,6 +285,8 @@ def profile_of(kernel: SmoothingKernel, n_features: int, form: Form) -> tuple[in
     if kernel.shape == "gaussian":
         return GAUSSIAN, np.empty(0), (2 * math.pi) ** (-n_features / 2)
     if kernel.shape == "function":
+        return PRODUCT, np.empty(0), 1.0
+    if kernel.shape == "exponential" and form == "product" and n_features > 1:
         return PRODUCT, np.empty(0), 1.0
     if kernel.shape == "exponential":
         return EXPONENTIAL, np.empty(0), 0.5 * kernel.radial_constant(n_features)

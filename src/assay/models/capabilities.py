@@ -1,9 +1,9 @@
-"""Bases by capability: models that predict numbers, transform rows, have a density, or compare all pairs."""
+"""Bases by capability: models that predict numbers, transform rows, have a density, or compare pairs."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,74 @@ class Transformer(TransformerMixin, Model):
     @abstractmethod
     def _names(self, columns: list[str]) -> list[str]:
         """Names of the features, from those of the columns."""
+
+
+class ThereAndBack(NamedTuple):
+    """The map φ(x) = Wx + w₀ and a decompression ψ(z) = Bz + b₀."""
+
+    forward: NDArray
+    offset: NDArray
+    backward: NDArray
+    center: NDArray
+
+
+class LinearMap(Model):
+    """Transformers by a linear map that has a way back; a subclass gives `_there_and_back`."""
+
+    def _there_and_back(self) -> ThereAndBack:
+        raise NotImplementedError
+
+    def inverse_transform(self, X: Any) -> NDArray:
+        """Rows of which these are the coordinates, as far as the coordinates tell, in memory.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features_out)
+
+        Returns
+        -------
+        rows : array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        maps, given = self._there_and_back(), np.asarray(X)
+        if given.ndim != 2 or given.shape[1] != maps.backward.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}.inverse_transform takes rows of {maps.backward.shape[1]} "
+                f"coordinates. Got shape {given.shape}."
+            )
+        return np.asarray(given @ maps.backward.T + maps.center)
+
+    def reconstruction_error(self, X: Any, sample_weight: Any = None) -> float:
+        """Mean squared distance of rows from what their coordinates give back, ‖x − ψ(φ(x))‖².
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
+        sample_weight : array of shape (n_samples,) or column name, optional
+
+        Returns
+        -------
+        error : float
+        """
+        check_is_fitted(self)
+        data = self._open_new_rows(X, None, sample_weight)
+        lost = data.reduce(lost_in_block, self._there_and_back())
+        return float(lost.squares / lost.weight)
+
+
+class Lost(NamedTuple):
+    """Weighted sum of squared distances, and the weight."""
+
+    squares: float
+    weight: float
+
+
+def lost_in_block(block: Block, maps: ThereAndBack) -> Lost:
+    """What the rows of a block lose on the way there and back."""
+    rows = np.asarray(block.dense, dtype=np.float64)
+    again = (rows @ maps.forward.T + maps.offset) @ maps.backward.T + maps.center
+    squares = np.einsum("ij,ij->i", rows - again, rows - again)
+    return Lost(float(block.weights @ squares), float(block.weights.sum()))
 
 
 class Density(DensityMixin, Model):

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
 from assay.certificates import Certificate
 from assay.distances import METRICS
+from assay.distances.others import OTHER_METRICS, is_known_metric, named_metric
 from assay.models.capabilities import PairwiseModel
 from assay.neighbors.certificates import Kept, exact_certificate, kept_certificate
 from assay.neighbors.rule import NeighborRule
-from assay.neighbors.searching import OTHER_METRICS, QUERIES_AT_ONCE, Search, make_search
+from assay.neighbors.searching import QUERIES_AT_ONCE, GivenGraph, Search, make_search
 from assay.neighbors.voting import Weighing
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows, Rows
@@ -33,8 +33,6 @@ SEARCH_DOMAINS: Mapping[str, Domain] = {
     "n_jobs": parameters.nothing
     | Domain("an int", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
 }
-
-POWERS = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
 
 FEW = 4
 """Rows whose neighbours the fit compares with all rows."""
@@ -71,15 +69,8 @@ class NeighborModel(PairwiseModel):
 
     def _metric_of_parameters(self) -> tuple[Any, dict[str, Any]]:
         """The metric under its plainest name, and its options, as scikit-learn calls them."""
-        options = dict(self.metric_params or {})
-        metric = self.metric
-        if isinstance(metric, str) and metric in ("minkowski", "p"):
-            p = options.pop("p", self.p)
-            weighted = options.get("w") is not None
-            if p in POWERS and not weighted:
-                return POWERS[p], {}
-            return "minkowski", {**options, "p": p}
-        if isinstance(metric, str) and metric not in (*METRICS, *OTHER_METRICS, "precomputed"):
+        metric, options = named_metric(self.metric, self.metric_params, self.p)
+        if not (is_known_metric(metric) or metric == "precomputed"):
             known = ", ".join(map(repr, (*METRICS, *OTHER_METRICS, "precomputed")))
             raise self._refuse("metric", f"one of {known} or a callable")
         return metric, options
@@ -108,12 +99,12 @@ class NeighborModel(PairwiseModel):
     def _rows_kept(self, X: Any) -> Any:
         """The rows, or given distances among the rows, that weigh something."""
         if self._is_precomputed:
-            if X.shape[0] != X.shape[1] or sparse.issparse(X):
+            if X.shape[0] != X.shape[1]:
                 raise ValueError(
-                    f"{type(self).__name__} with metric='precomputed' needs a square matrix of distances, "
-                    f"as an array. Got shape {X.shape}."
+                    f"{type(self).__name__} with metric='precomputed' needs a square matrix of distances. "
+                    f"Got shape {X.shape}."
                 )
-            if X.min() < 0:
+            if np.min(X.data if hasattr(X, "indptr") else X, initial=0.0) < 0:
                 raise ValueError(
                     "Negative values in data passed to a precomputed distance matrix: distances must be at "
                     "least 0."
@@ -232,7 +223,10 @@ class NeighborModel(PairwiseModel):
         else:
             queries = data.take(places)
         rule = self._rule(k)
-        found = rule.search.nearest(k, rule.queries(Block(queries, None, None, 0)))
+        asked = rule.queries(Block(queries, None, None, 0))
+        if isinstance(rule.search, GivenGraph):  # lists may be shorter than k, and rows asked elsewhere not
+            k = min(k, int(np.diff(asked.indptr).min()))
+        found = rule.search.nearest(k, asked)
         found = found._replace(indices=self._numbered(found.indices))
         return exact_certificate(found, queries, data, self.effective_metric_, self.effective_metric_params_)
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import betaincinv
-from sklearn.metrics import pairwise_distances
 
 from assay.certificates import Certificate, agreement, at_least, at_most
 from assay.distances import METRICS, Nearest
-from assay.neighbors.searching import MARKS
+from assay.distances.others import other_distances
 from assay.rows import Block, MemoryRows, Rows
 
 NAMES = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock"}
@@ -76,16 +75,18 @@ def merge_truths(left: Truth, right: Truth, *, k: int) -> Truth:
 def plain_distances(queries: Any, block: Block, metric: Any, options: dict[str, Any]) -> NDArray:
     """Distances to all rows of a block, by SciPy, in double precision."""
     if isinstance(metric, str) and metric == "precomputed":
+        if hasattr(queries, "indptr"):  # sparse: what is not stored is no neighbour
+            given = np.full(queries.shape, np.inf)
+            lines = np.repeat(np.arange(queries.shape[0]), np.diff(queries.indptr))
+            given[lines, queries.indices] = queries.data
+            return given
         return np.array(queries, dtype=np.float64)
     rows = block.X
     if callable(metric) or (metric in METRICS and not block.is_sparse):
         function: Any = partial(metric, **options) if callable(metric) else NAMES.get(metric, metric)
         dtype = None if callable(metric) else np.float64
         return np.asarray(cdist(np.asarray(queries, dtype), np.asarray(rows, dtype), function))
-    if metric in MARKS:
-        queries, rows = queries != 0, rows != 0
-    matrix = np.asarray(pairwise_distances(queries, rows, metric=metric, **options), dtype=np.float64)
-    return np.where(np.isnan(matrix), np.inf, matrix)
+    return other_distances(queries, rows, metric, options).astype(np.float64)
 
 
 class Kept(NamedTuple):
@@ -111,6 +112,9 @@ def kept_certificate(kept: Kept, data: Rows, precomputed: bool) -> Certificate:
         if isinstance(kept.X, Rows):
             sample = np.linspace(0, kept.X.shape[0] - 1, 16).astype(np.intp)
             pairs["rows"] = (kept.X.take(sample), data.take(sample))
+        elif sparse.issparse(X) and sparse.issparse(kept.X):
+            for name in ("indptr", "indices", "data"):
+                pairs[f"rows, {name}"] = (getattr(kept.X, name), getattr(X, name))
         else:
             pairs["rows"] = (_dense(kept.X), _dense(X))
     else:
@@ -171,9 +175,17 @@ def least_bayes_risk(first_error: float, n_classes: int = 2) -> float:
 
 
 def cover_hart_certificate(
-    wrong: float, n_rows: float, first_wrong: float, n_first: float, n_classes: int, *, where: str
-) -> Certificate:
-    """Whether an error is possible beside that of one neighbour, each with its interval."""
+    wrong: float, n_rows: float, first_wrong: float, n_first: float, n_classes: int, *, where: str,
+    copies: float = 0.0,
+) -> Certificate:  # fmt: skip
+    """Whether an error is possible beside that of one neighbour, each with its interval.
+
+    `copies` is the share of the rows whose nearest neighbour is at distance 0: where rows are entered twice,
+    one neighbour knows the answer, its error is too small, and the bound says less than it could.
+    """
+    assumptions = ["independent rows of one law", "many rows: the bound on the Bayes risk is asymptotic"]
+    if copies > 0:
+        assumptions.append(f"{copies:.2g} of the rows have a copy at distance 0, which is their neighbour")
     error, first = error_interval(wrong, n_rows)[1], error_interval(first_wrong, n_first)[0]
     claim = (
         f"The error {where} ({wrong / n_rows:.3g}, at most {error:.3g}) is not below what the error of one "
@@ -185,6 +197,6 @@ def cover_hart_certificate(
         error,
         least_bayes_risk(first, n_classes),
         "Rudi & Şimşekli §6.3.2; Cover & Hart (1967)",
-        assumptions=("independent rows of one law", "many rows: the bound on the Bayes risk is asymptotic"),
+        assumptions=tuple(assumptions),
         trivial=0.0,
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates
-from assay.models.classes import Classifier
+from assay.models.class_columns import ClassColumns, refuse_several
 from assay.neighbors.certificates import cover_hart_certificate
 from assay.neighbors.counting import N_NEIGHBORS
 from assay.neighbors.path import ClassPath
@@ -22,7 +22,7 @@ from assay.rows import MemoryRows
 from assay.suitability import Suitability
 
 
-class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
+class KNeighborsClassifier(NearestVote, ClassPath, ClassColumns):
     """The class that most of the nearest rows have.
 
     Finds for each query x the k nearest rows, x_(1), …, x_(k) by distance, and estimates
@@ -69,13 +69,13 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
+    classes_ : array of shape (n_classes,), or a list of them, one per column of labels
     n_neighbors_ : int
         k as used.
     gamma_ : float
         γ as used.
     outputs_2d_ : bool
-        False: there is one target.
+        Whether y had several columns of labels.
     n_samples_fit_ : int
     effective_metric_ : str or callable
     effective_metric_params_ : dict
@@ -141,7 +141,7 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
         X : array, CSR matrix, frame, path, memory map, Arrow dataset or Dask collection
             The rows; with metric="precomputed" the square matrix of their distances.
         y : array of shape (n_samples,) or column name
-            Labels.
+            Labels; in memory, of shape (n_samples, n_outputs) for several at once.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 3 is three neighbours; one of weight 0 is absent.
 
@@ -154,7 +154,7 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
         assert target is not None
         self._y = target.astype(np.int64)
         self._settle(self._mass)
-        self.outputs_2d_ = False
+        self.outputs_2d_ = self._several
         self.certificates_ = Certificates(self._cheap(data))
         return self
 
@@ -179,9 +179,8 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
         labels : array of shape (n_samples,)
             A lazy Dask array for a Dask collection.
         """
-        return self._answer(
-            X, voted_classes, self._vote(X), self.classes_, self.ties, dtype=self.classes_.dtype
-        )
+        state = self._vote(X), self.classes_, self.ties
+        return self._answer(X, voted_classes, *state, **self._answer_type)
 
     def predict_proba(self, X: Any) -> Any:
         """Share of each class in the votes of the nearest rows.
@@ -192,11 +191,12 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
 
         Returns
         -------
-        shares : array of shape (n_samples, n_classes)
+        shares : array of shape (n_samples, n_classes), or a list of them, one per column of labels
         """
         rule = self._vote(X)
-        n_classes, dtype = len(self.classes_), self._dtype
-        return self._answer(X, class_shares, rule, n_classes, dtype, dtype=dtype, width=n_classes)
+        n_classes, dtype = int(self._ends[-1]), self._dtype
+        shares = self._answer(X, class_shares, rule, n_classes, dtype, dtype=dtype, width=n_classes)
+        return self._apart(shares)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure every certificate afresh on the data of the fit, expensive ones included.
@@ -212,13 +212,14 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
         """
         data = self._open_new_classes(X, y, sample_weight)
         proof = [*self._measured(data, self._y), self._settings(data), self._answers(data)]
-        if not self._is_walked and self._mass > self.n_neighbors_:
+        if not self._is_walked and self._mass > self.n_neighbors_ and not self._several:
             path = self.score_path(max_neighbors=self.n_neighbors_) if self._is_whole else None
             if path is not None:
                 where = "with each row left out"
                 wrong = float(path.error[-1]) * path.n_rows, path.n_rows
                 first = float(path.error[0]) * path.n_rows, path.n_rows
-                proof.append(cover_hart_certificate(*wrong, *first, len(self.classes_), where=where))
+                told: Any = {"where": where, "copies": self._copies()}
+                proof.append(cover_hart_certificate(*wrong, *first, len(self.classes_), **told))
                 proof.extend(path.certificates)
         return Certificates(proof)
 
@@ -238,15 +239,23 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
         -------
         certificates : Certificates
         """
+        refuse_several(self, "certify_error")
         truth = np.asarray(y)
         wrong = float(np.count_nonzero(np.asarray(self.predict(X)) != truth))
         first = self.score_path(max_neighbors=1)
         n_first = float(first.error[0]) * first.n_rows, first.n_rows
-        where = "on these rows"
+        told: Any = {"where": "on these rows", "copies": self._copies()}
         proof: Certificate = cover_hart_certificate(
-            wrong, float(len(truth)), *n_first, len(self.classes_), where=where
+            wrong, float(len(truth)), *n_first, len(self.classes_), **told
         )
         return Certificates([proof])
+
+    def _copies(self) -> float:
+        """Share of the rows of the fit that have a copy: another row, or themselves again, at distance 0."""
+        alone = self._searching().nearest(1).distances[:, 0] > 0 if self._n_kept > 1 else np.array([True])
+        if self._weight is not None:
+            alone = alone & (self._weight < 2)
+        return float(np.mean(~alone))
 
     def vote_path(self, X: Any, *, max_neighbors: int | None = None) -> NDArray:
         """Share of each class among the 1, 2, …, K nearest rows: one sort serves every number of neighbours.
@@ -261,6 +270,7 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
         -------
         shares : array of shape (n_queries, K, n_classes)
         """
+        refuse_several(self, "vote_path")
         k = int(self._mass) if max_neighbors is None else max_neighbors
         labels, weights = self._sorted_labels(X, k)
         marks = (labels[:, :, None] == np.arange(len(self.classes_))) * (

@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
+from assay.models.class_columns import refuse_several
 from assay.models.selection import (
     Criterion,
     Said,
@@ -129,6 +130,8 @@ class HasPath(HasNearest):
 
     def _sorted(self, X: Any, y: Any, max_neighbors: int | None) -> Sorted:
         """The nearest rows of queries as far as the path goes, repetitions written out."""
+        if is_classifier(self):
+            refuse_several(self, "score_path")
         n_rows = int(self._mass)
         most = n_rows - 1 if X is None else n_rows
         usual = usual_neighbors(n_rows, most)
@@ -185,6 +188,8 @@ class HasPath(HasNearest):
         owner = f"{type(self).__name__}.select"
         parameters.require(owner, parameters.one_of("min", "one_se"), rule=rule)
         whole = clone(self).set_params(n_neighbors=1).fit(X, y, sample_weight)
+        if is_classifier(self):
+            refuse_several(whole, "select")
         if cv is None:
             parts = [(whole._sorted(None, None, max_neighbors), np.arange(len(whole._y)))]
         else:
@@ -313,14 +318,15 @@ class MeanPath(HasPath):
     """Paths of regressors: squared errors, summed over the targets where there are several."""
 
     def _path_losses(self, near: Sorted) -> Array:
-        gaps = (means_along(near.targets, near.weights) - near.truth.astype(np.float64)[:, None]) ** 2
+        # Means of differences, not differences of means: targets far from 0 keep their digits.
+        apart = near.targets.astype(np.float64) - near.truth.astype(np.float64)[:, None]
+        gaps = means_along(apart, near.weights) ** 2
         return gaps if gaps.ndim == 2 else gaps.sum(axis=2)
 
     def _losses_of(self, near: Sorted, k: int) -> Array:
-        targets = near.targets[:, :k].astype(np.float64)
-        weights = np.ones(targets.shape[:2]) if near.weights is None else near.weights[:, :k]
-        mean = np.einsum("qk,qk...->q...", weights / weights.sum(axis=1, keepdims=True), targets)
-        gaps = (mean - near.truth.astype(np.float64)) ** 2
+        apart = near.targets[:, :k].astype(np.float64) - near.truth.astype(np.float64)[:, None]
+        weights = np.ones(apart.shape[:2]) if near.weights is None else near.weights[:, :k]
+        gaps = np.einsum("qk,qk...->q...", weights / weights.sum(axis=1, keepdims=True), apart) ** 2
         return gaps if gaps.ndim == 1 else gaps.sum(axis=1)
 
     def _said_along(self, near: Sorted, counts: NDArray) -> Said:

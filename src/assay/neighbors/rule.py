@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from assay.distances import Nearest, Neighborhoods
-from assay.neighbors.searching import Search
-from assay.neighbors.voting import Array, Weighing, list_votes, masses, owners_of, repeated, votes, winners
+from assay.neighbors.searching import GivenDistances, GivenGraph, PairwiseSearch, Search
+from assay.neighbors.voting import Array, Weighing, list_votes, masses, owners_of, repeated, voted, votes
 from assay.rows import Block
 
 ENOUGH = 1.0 - 1e-9
@@ -42,9 +43,13 @@ class NeighborRule(NamedTuple):
 
     def queries(self, block: Block) -> Any:
         """The queries of a block as the search takes them; None for the rows of the fit themselves."""
-        if block.X is None or self.columns is None:
-            return block.X
-        return block.X[:, self.columns]
+        if block.X is None:
+            return None
+        asked = block.X if self.columns is None else block.X[:, self.columns]
+        is_dense = not isinstance(self.search, GivenDistances | GivenGraph | PairwiseSearch) or (
+            isinstance(self.search, PairwiseSearch) and not sparse.issparse(self.search.X)
+        )
+        return asked.toarray() if is_dense and hasattr(asked, "toarray") else asked
 
     def nearest(self, queries: Any) -> tuple[Nearest, Array | None]:
         """The nearest rows of queries and the weight of each; None for ones."""
@@ -113,14 +118,16 @@ def class_votes(block: Block, rule: NeighborRule, n_classes: int) -> tuple[Array
 
 def class_shares(block: Block, rule: NeighborRule, n_classes: int, dtype: Any) -> NDArray:
     """Share of each class in the votes of the nearest rows."""
-    counts, _ = class_votes(block, rule, n_classes)
-    return (counts / counts.sum(axis=1, keepdims=True)).astype(dtype)
+    counts, labels = class_votes(block, rule, n_classes)
+    n_outputs = labels.shape[2] if labels.ndim == 3 else 1  # each of which has all the votes
+    return (counts * (n_outputs / counts.sum(axis=1, keepdims=True))).astype(dtype)
 
 
-def voted_classes(block: Block, rule: NeighborRule, classes: NDArray, ties: str) -> NDArray:
+def voted_classes(block: Block, rule: NeighborRule, classes: Any, ties: str) -> NDArray:
     """The class of most votes."""
-    counts, labels = class_votes(block, rule, len(classes))
-    return classes[winners(counts, ties, labels)]
+    n_classes = sum(map(len, classes)) if isinstance(classes, list) else len(classes)
+    counts, labels = class_votes(block, rule, n_classes)
+    return voted(counts, classes, ties, labels)
 
 
 def mean_targets(block: Block, rule: NeighborRule, dtype: Any) -> NDArray:
@@ -141,7 +148,7 @@ def list_shares(block: Block, rule: NeighborRule, n_classes: int) -> Array:
     """Share of each class among the rows within the radius; zeros where there are none."""
     near, weights = rule.within(rule.queries(block))
     counts = list_votes(near, rule.target, weights, n_classes)
-    total = counts.sum(axis=1, keepdims=True)
+    total = counts.sum(axis=1, keepdims=True) / (rule.target.shape[1] if rule.target.ndim == 2 else 1)
     return counts / np.where(total > 0, total, 1.0)
 
 

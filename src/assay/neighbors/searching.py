@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import pairwise_distances
+from scipy import sparse
 
 from assay.distances import METRICS, Nearest, Neighborhoods, NeighborSearch, check_sums
+from assay.distances.others import other_distances
 from assay.rows import Block, MemoryRows, Rows
 
 MATRIX_NUMBERS = 2**22
@@ -23,15 +24,6 @@ MATRIX_NUMBERS = 2**22
 
 QUERIES_AT_ONCE = 2**16
 """Queries that rows outside memory are walked for at once."""
-
-MARKS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
-"""Metrics of marks: what is not zero counts as one."""
-
-OTHER_METRICS = (
-    *("braycurtis", "canberra", "correlation", "hamming", "haversine", "mahalanobis", "minkowski"),
-    *("nan_euclidean", "seuclidean", *MARKS),
-)
-"""Metrics besides those of `assay.distances`, which no tree serves."""
 
 
 class PairwiseSearch:
@@ -62,11 +54,7 @@ class PairwiseSearch:
             yield start, self._matrix(asked[start : start + step])
 
     def _matrix(self, queries: Any) -> NDArray:
-        rows, dtype = self.X, self.X.dtype
-        if self.metric in MARKS:
-            queries, rows = queries != 0, rows != 0
-        matrix = pairwise_distances(queries, rows, metric=self.metric, **self.options)
-        return np.where(np.isnan(matrix), np.inf, matrix).astype(dtype)
+        return other_distances(queries, self.X, self.metric, self.options).astype(self.X.dtype)
 
 
 class GivenDistances:
@@ -75,15 +63,70 @@ class GivenDistances:
     def __init__(self, D: NDArray) -> None:
         self.X = D
 
-    def nearest(self, n_neighbors: int, queries: NDArray | None = None) -> Nearest:
+    def nearest(self, n_neighbors: int, queries: Any = None) -> Nearest:
         """The nearest rows of each query; without queries, of each row, itself left out."""
         if queries is None:
             return sorted_nearest(self.X, n_neighbors, 0)
+        if sparse.issparse(queries):
+            return GivenGraph(queries).nearest(n_neighbors, queries)
         return sorted_nearest(queries, n_neighbors)
 
-    def within(self, radius: float, queries: NDArray | None = None) -> Neighborhoods:
+    def within(self, radius: float, queries: Any = None) -> Neighborhoods:
         """All rows at a distance of at most `radius`; without queries, of each row, itself included."""
+        if sparse.issparse(queries):
+            return GivenGraph(queries).within(radius, queries)
         return listed_within(self.X if queries is None else queries, radius)
+
+
+class GivenGraph:
+    """Searches a given sparse matrix of distances, whose missing entries are no neighbours.
+
+    Such a graph is what `kneighbors_graph(mode="distance")` gives; a stored entry of 0 is a distance.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self.X = sparse.csr_matrix(graph)
+
+    def nearest(self, n_neighbors: int, queries: Any = None) -> Nearest:
+        """The nearest rows of each query; without queries, of each row, itself left out."""
+        if queries is not None and not sparse.issparse(queries):
+            return sorted_nearest(queries, n_neighbors)
+        lists = self._listed(queries, leave_out=queries is None)
+        sizes = np.diff(lists.indptr)
+        if len(sizes) and int(sizes.min()) < n_neighbors:
+            row, size = int(np.argmin(sizes)), int(sizes.min())
+            raise ValueError(
+                f"{n_neighbors} neighbors are required for each row, and row {row} of the sparse matrix of "
+                f"distances has only {size}; give a matrix with more entries."
+            )
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((lists.indices, lists.distances, owners))
+        first = lists.indptr[:-1, None] + np.arange(n_neighbors)
+        places = order[first]
+        return Nearest(lists.distances[places], lists.indices[places])
+
+    def within(self, radius: float, queries: Any = None) -> Neighborhoods:
+        """All rows with a distance of at most `radius`; without queries, of each row, itself included."""
+        if queries is not None and not sparse.issparse(queries):
+            return listed_within(queries, radius)
+        lists = self._listed(queries, leave_out=False)
+        owners = np.repeat(np.arange(len(lists.indptr) - 1), np.diff(lists.indptr))
+        near = lists.distances <= radius
+        counts = np.bincount(owners[near], minlength=len(lists.indptr) - 1)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return Neighborhoods(indptr, lists.indices[near], lists.distances[near])
+
+    def _listed(self, queries: Any, *, leave_out: bool) -> Neighborhoods:
+        graph = self.X if queries is None else sparse.csr_matrix(queries)
+        graph.sort_indices()
+        lists = Neighborhoods(graph.indptr.astype(np.intp), graph.indices.astype(np.intp), graph.data)
+        if not leave_out:
+            return lists
+        owners = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+        stay = lists.indices != owners
+        counts = np.bincount(owners[stay], minlength=graph.shape[0])
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return Neighborhoods(indptr, lists.indices[stay], lists.distances[stay])
 
 
 def sorted_nearest(matrix: NDArray, n_neighbors: int, own: int | None = None) -> Nearest:
@@ -192,7 +235,7 @@ def merge_within(left: Neighborhoods, right: Neighborhoods) -> Neighborhoods:
     return Neighborhoods(left.indptr + right.indptr, indices, distances)
 
 
-Search: TypeAlias = NeighborSearch | PairwiseSearch | GivenDistances | WalkedSearch
+Search: TypeAlias = NeighborSearch | PairwiseSearch | GivenDistances | GivenGraph | WalkedSearch
 
 
 def make_search(data: Rows, metric: Any, options: Mapping[str, Any], method: str) -> Search:
@@ -206,7 +249,7 @@ def make_search(data: Rows, metric: Any, options: Mapping[str, Any], method: str
             )
         return WalkedSearch(data, partial(metric, **options) if callable(metric) and options else metric)
     if isinstance(metric, str) and metric == "precomputed":
-        return GivenDistances(data.X)
+        return GivenGraph(data.X) if data.is_sparse else GivenDistances(data.X)
     if data.is_sparse and not callable(metric):
         check_sums(data, metric if metric in METRICS else "sqeuclidean")
     if data.is_sparse or not own:

@@ -69,7 +69,7 @@ class NeighborVote(NeighborModel):
         X: Any = data.X[places] if sparse else data.take(places)  # type: ignore[attr-defined]
         asked = Block(X, None, None, 0)  # columns without names, whose order is that of the fit
         answer = self.predict_proba(asked) if is_classifier(self) else self.predict(asked)
-        said = np.asarray(answer, dtype=np.float64)
+        said = np.column_stack(answer) if isinstance(answer, list) else np.asarray(answer, dtype=np.float64)
         expected = self._by_definition(X)
         scale = float(np.abs(expected).max(initial=0.0)) or 1.0
         worst = float(np.abs(said.reshape(expected.shape) - expected).max(initial=0.0)) / scale
@@ -84,7 +84,8 @@ class NeighborVote(NeighborModel):
         """Weighted mean of what some rows say: the marks of their classes, or their targets."""
         said = self._y[numbers]
         if is_classifier(self):
-            said = np.eye(len(self.classes_))[said]
+            marks = np.eye(int(self._ends[-1]))[said]
+            said = marks.sum(axis=1) if marks.ndim == 3 else marks
         said = said.reshape(len(said), -1).astype(np.float64)
         return (weights / weights.sum()) @ said
 

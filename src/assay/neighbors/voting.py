@@ -119,8 +119,14 @@ def masses(indices: NDArray, weight: NDArray, n_neighbors: float, own: NDArray |
 
 
 def votes(labels: NDArray, weights: Array | None, n_classes: int) -> Array:
-    """Sum of the weights of each class among the neighbours, shape (n_queries, n_classes)."""
+    """Sum of the weights of each class among the neighbours, shape (n_queries, n_classes).
+
+    Rows of several labels, (n_queries, k, n_outputs), vote for each of them.
+    """
     n_queries = len(labels)
+    if labels.ndim == 3:
+        weights = None if weights is None else np.repeat(weights, labels.shape[2], axis=1)
+        labels = labels.reshape(n_queries, -1)
     places = labels + n_classes * np.arange(n_queries)[:, None]
     flat = None if weights is None else np.broadcast_to(weights, labels.shape).ravel()
     counts = np.bincount(places.ravel(), flat, minlength=n_queries * n_classes)
@@ -130,7 +136,11 @@ def votes(labels: NDArray, weights: Array | None, n_classes: int) -> Array:
 def list_votes(near: Neighborhoods, labels: NDArray, weights: Array | None, n_classes: int) -> Array:
     """The votes of lists of neighbours; an empty list has none."""
     n_queries = len(near.indptr) - 1
-    places = labels[near.indices] + n_classes * owners_of(near)
+    own, owners = labels[near.indices], owners_of(near)
+    if own.ndim == 2:
+        weights = None if weights is None else np.repeat(weights, own.shape[1])
+        own, owners = own.ravel(), np.repeat(owners, own.shape[1])
+    places = own + n_classes * owners
     counts = np.bincount(places, weights, minlength=n_queries * n_classes)
     return counts.reshape(n_queries, n_classes).astype(np.float64)
 
@@ -149,6 +159,19 @@ def winners(counts: Array, ties: str, labels: NDArray | None = None) -> NDArray[
     rows = np.arange(len(counts))
     first = np.argmax(most[rows[:, None], labels], axis=1)
     return labels[rows, first].astype(np.intp)
+
+
+def voted(counts: Array, classes: Any, ties: str, labels: NDArray | None = None) -> NDArray:
+    """The class of most votes, in each column of classes where there are several."""
+    if not isinstance(classes, list):
+        return classes[winners(counts, ties, labels)]
+    ends = np.cumsum([len(own) for own in classes])
+    answers = []
+    for column, (end, own) in enumerate(zip(ends.tolist(), classes, strict=True)):
+        start = end - len(own)
+        mine = None if labels is None else labels[:, :, column] - start
+        answers.append(own[winners(counts[:, start:end], ties, mine)])
+    return np.column_stack(answers)
 
 
 def mistakes_along(

@@ -20,7 +20,7 @@ from assay.density.cells import (
     join_cells,
     join_extents,
 )
-from assay.density.kernel.certificates import sampled_rows
+from assay.density.kernel.certificates import integral_of, sampled_rows
 from assay.density.kernel.evaluator import KernelEstimate, estimate_of
 from assay.kernel_sums import KernelSums, smoothing_kernel
 from assay.parameters import integer, one_of, real
@@ -104,9 +104,10 @@ class BinnedKernelDensity(RoomDensity):
         sample_weight : array of shape (n_samples,) or column name, optional
             A weight of 2 counts a row twice.
         """
-        found = self._gather(self._open_rows(X, None, sample_weight))
+        data = self._open_rows(X, None, sample_weight)
+        found = self._gather(data)
         self.bandwidth_, self.means_, self.masses_, self.error_bound_ = found
-        self.certificates_ = Certificates([self._integral()])
+        self.certificates_ = Certificates([self._integral(data.total_weight)])
         return self
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -122,7 +123,7 @@ class BinnedKernelDensity(RoomDensity):
         claim = f"At {len(asked)} points the estimate is within the bound of the one over all rows."
         evaluated = at_most(claim, "evaluation error", error, allowed, SOURCE)
         same = agreement("Cells and bandwidth are those of the rows.", pairs, SOURCE)
-        return Certificates([self._integral(), evaluated, same])
+        return Certificates([self._integral(data.total_weight), evaluated, same])
 
     def _gather(self, data: Rows) -> Gathered:
         center = data.head(1, first_row)
@@ -156,10 +157,12 @@ class BinnedKernelDensity(RoomDensity):
         scales = np.where(is_constant, scales[~is_constant].mean(), scales)
         return rule_factor(self.bandwidth, n, data.shape[1]) * scales
 
-    def _integral(self) -> Any:
-        total = float(self.masses_.sum())
-        off = abs(float(np.sum(self.masses_ / total)) - 1.0)
-        return at_most("The estimate is a mean of densities.", "|∫p̂ − 1|", off, 1e-9, SOURCE)
+    def _integral(self, n_samples: float) -> Any:
+        """The kernel integrates to 1 by quadrature, and the cells hold the weight of all rows."""
+        kernel = integral_of(smoothing_kernel("gaussian"), self.n_features_in_, is_product=False)
+        total = kernel * float(self.masses_.sum()) / n_samples
+        claim = "The estimate is a mean of densities over all rows."
+        return at_most(claim, "|∫p̂ − 1|", abs(total - 1.0), 1e-6, SOURCE)
 
     def _evaluator(self) -> KernelEstimate:
         kernel, tolerance = smoothing_kernel("gaussian"), (float(self.rtol), 0.0)

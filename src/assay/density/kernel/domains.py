@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.density.bandwidths import RULES
-from assay.distances import metric_domain
+from assay.distances.others import is_known_metric, named_metric
 from assay.kernel_sums import KERNEL_NAMES, SmoothingKernel
 from assay.parameters import Domain, array, boolean, integer, nothing, one_of, real
 
@@ -28,8 +28,11 @@ KERNEL = (
     | Domain("a SmoothingKernel", lambda value: isinstance(value, SmoothingKernel))
     | Domain("a function of integral 1", lambda value: callable(value) and not isinstance(value, type))
 )
-METRIC = metric_domain(precomputed=False) | Domain(
-    "'minkowski'", lambda value: isinstance(value, str) and value == "minkowski"
+METRIC = Domain(
+    "the name of a metric or a callable",
+    lambda value: (
+        callable(value) or (isinstance(value, str) and is_known_metric(named_metric(value, None)[0]))
+    ),
 )
 MAPPING = Domain("a mapping of names to numbers", lambda value: isinstance(value, Mapping))
 BOX = Domain(

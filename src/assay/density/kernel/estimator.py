@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates
-from assay.density.bandwidths import Chosen, choose, column_scales, holder_kernel
+from assay.density.bandwidths import NO_CURVE, Chosen, choose, column_scales, holder_kernel
 from assay.density.base import Array, PdfInterval, RoomDensity, check_spread, check_volume
 from assay.density.kernel.certificates import kernel_certificates, measured_certificates
 from assay.density.kernel.domains import DOMAINS
 from assay.density.kernel.evaluator import KernelEstimate, MetricEstimate, estimate_of, folded
 from assay.distances import check_metric
+from assay.distances.others import OTHER_METRICS, named_metric
 from assay.kernel_sums import GridSums, SmoothingKernel, gaussian_grid, smoothing_kernel
 from assay.models import convergence
 from assay.models.capabilities import require_memory
@@ -56,14 +57,15 @@ class KernelDensity(RoomDensity):
         "cosine", a Legendre kernel of any order, or a function of integral 1. "holder" takes the Legendre
         kernel of its order.
     metric : str or callable, default="euclidean"
-        Distance of the radial form; the integral is 1 for the Euclidean one.
+        Distance of the radial form, by a name of scikit-learn's or a function of two rows; the integral is 1
+        for the Euclidean one.
     atol, rtol : float, default=0
         Absolute and relative error of the evaluation that is allowed.
     breadth_first : bool, default=True
     leaf_size : int, default=40
         Accepted as by scikit-learn, without effect.
     metric_params : mapping, optional
-        {"p": 2} for "minkowski".
+        Further arguments of the metric, such as {"p": 3} for "minkowski".
     form : {"radial", "product"}, default="radial"
         K of several columns: c K(‖u‖), or Π_f K(u_f), which kernels with negative values always are.
     support : pair or array of shape (n_features, 2), optional
@@ -216,7 +218,8 @@ class KernelDensity(RoomDensity):
         points = np.linspace(x.min() - far, x.max() + far, n_points)
         if self.kernel_.shape != "gaussian" or self.support is not None or n_points < 32:
             return GridSums(points, np.asarray(self.pdf(points[:, np.newaxis])), 0.0)
-        weights = np.empty(0) if np.all(self.weights_kept_ == 1.0) else self.weights_kept_
+        is_unit = self.weights_kept_.strides == (0,) or np.all(self.weights_kept_ == 1.0)
+        weights = np.empty(0) if is_unit else self.weights_kept_
         return gaussian_grid(x, weights, h, points, rtol=rtol)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -234,8 +237,8 @@ class KernelDensity(RoomDensity):
 
     def _keep(self, data: Any) -> Kept:
         assert isinstance(data, MemoryRows)
-        if data.weight is None:
-            kept = np.array(data.X, order="C"), np.ones(data.shape[0])
+        if data.weight is None:  # rows as they are, one number for all weights: no copy
+            kept = np.ascontiguousarray(data.X), np.broadcast_to(1.0, data.shape[:1])
         else:
             has_weight = data.weight > 0
             kept = np.array(data.X[has_weight], order="C"), data.weight[has_weight].astype(np.float64)
@@ -256,7 +259,6 @@ class KernelDensity(RoomDensity):
         return Kept(*kept, chosen)
 
     def _choose(self, rows: NDArray, weight: Array) -> Chosen:
-        nothing_tried = np.empty(0)
         if isinstance(self.bandwidth, str):
             check_spread(self, rows.min(axis=0), rows.max(axis=0))
             check_volume(self, np.ones(rows.shape[1]))
@@ -264,13 +266,13 @@ class KernelDensity(RoomDensity):
             return choose(self.bandwidth, X, weight, self.kernel_, **options)
         given = np.asarray(self.bandwidth, dtype=np.float64)
         if given.ndim == 0:
-            return Chosen(float(given), nothing_tried, nothing_tried)
+            return Chosen(float(given), NO_CURVE, NO_CURVE)
         d = rows.shape[1]
         is_vector = given.shape == (d,) and bool(np.all(given > 0))
         is_matrix = given.shape == (d, d) and abs(float(np.linalg.det(given))) > 0
         if not is_vector and not is_matrix:
             raise self._refuse("bandwidth", f"{d} positive numbers or an invertible matrix of {d} columns")
-        return Chosen(given, nothing_tried, nothing_tried)
+        return Chosen(given, NO_CURVE, NO_CURVE)
 
     def _box(self, n_features: int) -> Array | None:
         if self.support is None:
@@ -328,7 +330,15 @@ class KernelDensity(RoomDensity):
 
     def _evaluator(self) -> Any:
         """The estimate, made once for the attributes as they are: its tree outlives a call."""
-        settings = (self.kernel_, self.metric, self.form, self.rtol, self.atol, repr(self.support))
+        settings = (
+            self.kernel_,
+            self.metric,
+            repr(self.metric_params),
+            self.form,
+            self.rtol,
+            self.atol,
+            repr(self.support),
+        )
         key = id(self.rows_kept_), id(self.weights_kept_), np.asarray(self.bandwidth_).tobytes(), *settings
         made = _MADE.get(self)
         if made is None or made[0] != key:
@@ -338,8 +348,8 @@ class KernelDensity(RoomDensity):
 
     def _evaluator_of(self, rows: NDArray, weights: Array, bandwidth: Any) -> Any:
         if not self._is_euclidean:
-            metric = self._checked_metric(bandwidth)
-            return MetricEstimate(rows.astype(np.float64), weights, self.kernel_, float(bandwidth), metric)
+            how = self._checked_metric(bandwidth)
+            return MetricEstimate(rows.astype(np.float64), weights, self.kernel_, float(bandwidth), *how)
         options: Any = {
             "form": self.form,
             "support": self._box(rows.shape[1]),
@@ -347,20 +357,19 @@ class KernelDensity(RoomDensity):
         }
         return estimate_of(rows, weights, self.kernel_, bandwidth, **options)
 
-    def _checked_metric(self, bandwidth: Any) -> Any:
-        """The metric, where it goes with the other parameters."""
-        if self.metric == "minkowski":
-            raise self._refuse("metric", "'minkowski' with p = 2, or another metric by its name")
+    def _checked_metric(self, bandwidth: Any) -> tuple[Any, dict[str, Any]]:
+        """The metric and its options, where they go with the other parameters."""
         if np.ndim(bandwidth) > 0 or self.support is not None or self.kernel_.shape == "function":
             raise self._refuse(
                 "metric", "'euclidean' with several bandwidths, a support or a function as kernel"
             )
-        return check_metric(self.metric)
+        metric, options = named_metric(self.metric, self.metric_params)
+        return (metric if metric in OTHER_METRICS else check_metric(metric)), options
 
     @property
     def _is_euclidean(self) -> bool:
-        power = (self.metric_params or {}).get("p", 2)
-        return self.metric in ("euclidean", "l2") or (self.metric == "minkowski" and power == 2)
+        metric, _ = named_metric(self.metric, self.metric_params)
+        return isinstance(metric, str) and metric in ("euclidean", "l2")
 
     def _need_nonnegative(self, method: str) -> None:
         if not self.kernel_.is_nonnegative:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from assay.density.base import log_of
 from assay.distances import distance_matrix
+from assay.distances.others import OTHER_METRICS, other_distances
 from assay.kernel_sums import KernelSums, SmoothingKernel
 from assay.parameters import refusal
 
@@ -61,15 +63,22 @@ class MetricEstimate(NamedTuple):
     kernel: SmoothingKernel
     bandwidth: float
     metric: Any
+    options: dict[str, Any]
 
     def pdf(self, queries: Array) -> Array:
         """The estimate at each row."""
         d = self.rows.shape[1]
         out = np.empty(len(queries))
         for start in range(0, len(queries), 256):
-            distances = distance_matrix(queries[start : start + 256], self.rows, metric=self.metric)
+            distances = self._distances(queries[start : start + 256])
             out[start : start + 256] = self.kernel(distances / self.bandwidth) @ self.weights
         return out * (self.kernel.radial_constant(d) / self.bandwidth**d / self.weights.sum())
+
+    def _distances(self, queries: Array) -> Array:
+        if self.metric in OTHER_METRICS:
+            return other_distances(queries, self.rows, self.metric, self.options)
+        metric = partial(self.metric, **self.options) if callable(self.metric) else self.metric
+        return distance_matrix(queries, self.rows, metric=metric)
 
     def log_pdf(self, queries: Array) -> Array:
         """Its logarithm."""

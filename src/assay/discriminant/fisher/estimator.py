@@ -18,6 +18,7 @@ from assay.discriminant.fisher.steps import (
     code_block,
     final_block,
     projection_block,
+    regression_back,
     score_block,
     weight_block,
     wrong_block,
@@ -28,6 +29,7 @@ from assay.discriminant.gaussian.moments import ClassMoments, class_moments
 from assay.discriminant.generative import in_precision
 from assay.discriminant.linear.certificates import eigen_certificates, rounding
 from assay.discriminant.linear.solver import NEVER
+from assay.models.capabilities import LinearMap, ThereAndBack
 from assay.models.classes import Classifier
 from assay.models.thresholds import OptimalThreshold, optimal_threshold
 from assay.parameters import Domain
@@ -61,7 +63,7 @@ def _has_probabilities(model: FisherDiscriminant) -> bool:
     return final is not None and hasattr(final, "predict_proba")
 
 
-class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
+class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMap, Classifier):
     """Directions along which the classes are farthest apart beside their spread, and a rule on them.
 
     Maximises over directions w the Rayleigh quotient
@@ -262,6 +264,10 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         data = self._open_new_rows(X)
         width = self.components_.shape[0]
         return data.map(projection_block, self.components_.T, dtype=data.dtype, width=width)
+
+    def _there_and_back(self) -> ThereAndBack:
+        """The projection, and the regression of the rows on it: no affine way back loses less."""
+        return regression_back(self.components_, self.priors_, self.means_, self.covariance_)
 
     @available_if(_own_scores)
     def decision_function(self, X: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.models.capabilities import ThereAndBack
 from assay.models.classes import class_of
 from assay.rows import Block
 
@@ -51,3 +52,13 @@ def wrong_block(block: Block, coef: NDArray, intercept: NDArray) -> tuple[float,
     places = class_block(block, coef, intercept, np.arange(max(2, len(coef))))
     weights = block.weights
     return float(weights @ (places != block.y)), float(weights.sum())
+
+
+def regression_back(components: NDArray, priors: NDArray, means: NDArray, within: NDArray) -> ThereAndBack:
+    """The map Wx, and its way back μ + ΣWᵀ(WΣWᵀ)⁺(z − Wμ) of least loss; Σ is the covariance of all rows."""
+    forward = np.asarray(components, dtype=np.float64)
+    center = priors @ means
+    apart = means - center
+    total = within + (priors[:, None] * apart).T @ apart
+    backward = total @ forward.T @ np.linalg.pinv(forward @ total @ forward.T, hermitian=True)
+    return ThereAndBack(forward, np.zeros(len(forward)), backward, center - backward @ (forward @ center))

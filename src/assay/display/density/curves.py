@@ -18,7 +18,7 @@ from assay.density import (
 from assay.display.base import Display
 from assay.display.plane import column_names, dense, sampled
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, whole_numbers
 from assay.numbers import shown as written
 
 N_POINTS = 512
@@ -37,7 +37,7 @@ class DensityCurveDisplay(Display):
         Band of 95 % intervals, where the model has them.
     rug : array of shape (n_rows,)
         The rows shown.
-    name, title : str
+    band_name, rug_name, name, title : str
 
     Examples
     --------
@@ -54,6 +54,8 @@ class DensityCurveDisplay(Display):
     low: NDArray | None
     high: NDArray | None
     rug: NDArray
+    band_name: str
+    rug_name: str
     name: str
     title: str
 
@@ -67,15 +69,18 @@ class DensityCurveDisplay(Display):
         rows = _rows_of(estimator, X)[:, 0]
         margin = MARGIN * (float(np.ptp(rows)) or 1.0)
         grid = np.linspace(rows.min() - margin, rows.max() + margin, N_POINTS)
-        low = high = None
+        low, high, band = None, None, "95 % interval"
         if hasattr(estimator, "pdf_interval"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # the title tells of the bandwidth
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", UserWarning)
                 pdf, low, high = estimator.pdf_interval(grid[:, np.newaxis])
+            band += ", bias not included" if told else ""
         else:
             pdf = estimator.pdf(grid[:, np.newaxis])
         (name,) = column_names(estimator, X, feature_names, 1)
-        return cls(grid, np.asarray(pdf), low, high, rows[sampled(rows.size)], name, _settings(estimator))
+        drawn = X is None and not hasattr(estimator, "rows_kept_")
+        words = band, "drawn from the model" if drawn else "rows", name, _settings(estimator)
+        return cls(grid, np.asarray(pdf), low, high, rows[sampled(rows.size)], *words)
 
     def _draw(self, ax: Any) -> None:
         if self.low is not None and self.high is not None:
@@ -86,12 +91,12 @@ class DensityCurveDisplay(Display):
                 color=PALETTE[0],
                 alpha=0.18,
                 linewidth=0,
-                label="95 % interval",
+                label=self.band_name,
             )
         ax.plot(self.grid, self.pdf, color=PALETTE[0], label="density")
         top = float(np.max(self.pdf if self.high is None else self.high))
         bottom = min(float(self.pdf.min()), 0.0)
-        look = {"color": FAINT_INK, "alpha": 0.6, "markersize": 7, "label": "rows"}
+        look = {"color": FAINT_INK, "alpha": 0.6, "markersize": 7, "label": self.rug_name}
         ax.plot(self.rug, np.full(len(self.rug), bottom - 0.04 * top), "|", **look)
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.8)
         ax.set_ylim(bottom - 0.08 * top, 1.05 * top)
@@ -233,12 +238,18 @@ class BandwidthCriterionDisplay(Display):
         if self.truth is not None:
             ax.plot(self.values, self.truth, color=PALETTE[1], label="true error less ∫p²")
         ax.axvline(self.chosen, color=ACCENT, linewidth=1.2, linestyle=DASHES)
-        least = float(self.criterion.min())
-        ends = np.append(self.criterion, [] if self.truth is None else self.truth)
+        # From below the least value up to what shows its valley: small bandwidths are far above.
+        seen = self.criterion if self.truth is None else np.append(self.criterion, self.truth)
+        seen = seen[np.isfinite(seen)]
+        depth = 4.0 * float(np.median(seen) - seen.min()) or 1.0
+        top = min(float(seen.max()), float(seen.min()) + depth)
         ax.set_ylim(
-            float(ends.min()) - 0.15 * abs(least), max(0.0, float(np.median(self.criterion)), least / 4)
+            float(seen.min()) - 0.08 * (top - float(seen.min())), top + 0.05 * (top - float(seen.min()))
         )
-        ax.set_xscale("log")
+        if self.xlabel.startswith("bins"):
+            whole_numbers(ax)
+        else:
+            ax.set_xscale("log")
         ax.legend()
         caption(ax, self.xlabel, "criterion", self.title)
 

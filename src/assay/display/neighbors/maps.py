@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from assay.display.base import Display
-from assay.display.classes.scores import cell_centers, class_colors, draw_points, labels_of, quietly
+from assay.display.classes.scores import cell_centers, class_colors, draw_points, labels_of
 from assay.display.plane import (
     column_names,
     dense,
     limits_around,
     principal_plane,
-    rows_at,
     sampled,
     shortened,
 )
@@ -40,7 +39,7 @@ class NeighborMapDisplay(Display, needs=("X", "y")):
     points : array of shape (n_rows, 2)
     observed : array of shape (n_rows,)
     predicted : mapping of int to array of shape (n_rows,)
-        Number of neighbours → classes that the model gives the rows.
+        Number of neighbours → classes that the model gives the rows, each of them left out.
     regions : mapping of int to int array of shape (side, side)
         Number of neighbours → place of the class at each cell of the frame, from the lower left.
     classes : array of shape (n_classes,)
@@ -86,15 +85,13 @@ class NeighborMapDisplay(Display, needs=("X", "y")):
         limits = np.array(limits_around(points))
         cells = np.column_stack([part.ravel() for part in np.meshgrid(*cell_centers(tuple(limits), SIDE))])
         shown = sampled(len(rows), DRAWN)
-        flat = rows.shape[1] == 2
         regions, predicted = {}, {}
         for k in counts:
             model = clone(estimator).set_params(n_neighbors=k).fit(points, labels)
             places = np.searchsorted(model.classes_, model.predict(cells))
             regions[k] = places.reshape(SIDE, SIDE)
-            inside = flat and k == estimator.n_neighbors_
-            asked = (estimator.predict, rows_at(X, shown)) if inside else (model.predict, points[shown])
-            predicted[k] = quietly(*asked)
+            # Each row left out: of one neighbour, the row itself would always be right.
+            predicted[k] = np.asarray(model.predict(None if k < len(points) else points))[shown]
         classes, observed = np.asarray(estimator.classes_), labels[shown]
         return cls(points[shown], observed, predicted, regions, classes, limits, plane.labels(names))
 
@@ -102,7 +99,7 @@ class NeighborMapDisplay(Display, needs=("X", "y")):
         counts = list(self.regions)
         if len(counts) == 1:
             self._draw_map(ax, counts[0])
-            caption(ax, *self.axis_names, f"k = {counts[0]}: {self._right(counts[0]):.1%} of the rows right")
+            caption(ax, *self.axis_names, self._title(counts[0], digits=1))
             return
         # Maps stand side by side in the room of one: insets, so that a caller's axes hold them all.
         ax.set(xticks=[], yticks=[])
@@ -113,14 +110,16 @@ class NeighborMapDisplay(Display, needs=("X", "y")):
             room = [place * width + gap / 2, 0.0, width - gap, 1.0]
             inner = ax.inset_axes(room)
             self._draw_map(inner, k, legend=place == len(counts) - 1)
-            inner.set_title(f"k = {k}: {self._right(k):.0%} right", fontsize=10)
+            inner.set_title(self._title(k), fontsize=10)
             if place:
                 inner.set_yticklabels([])
         ax.set_xlabel(self.axis_names[0], labelpad=18)
         ax.set_ylabel(self.axis_names[1], labelpad=26)
 
-    def _right(self, k: int) -> float:
-        return float(np.mean(self.predicted[k] == self.observed))
+    def _title(self, k: int, digits: int = 0) -> str:
+        right = float(np.mean(self.predicted[k] == self.observed))
+        words = "right, each row left out" if len(self.regions) == 1 else "right, left out"
+        return f"k = {k}: {right:.{digits}%} {words}"
 
     def _new_axes(self, ax: Any) -> Any:
         if ax is not None or len(self.regions) == 1:

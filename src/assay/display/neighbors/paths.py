@@ -172,6 +172,8 @@ class NeighborDistanceDisplay(Display):
     n_neighbors : array of shape (n_values,)
     quantiles : array of shape (3, n_values)
         The 5 %, 50 % and 95 % quantiles of the distance to the first, second, … neighbour.
+    radius : float or None
+        That within which a model looks for neighbours, where it answers by them.
     title : str
 
     Examples
@@ -186,6 +188,7 @@ class NeighborDistanceDisplay(Display):
 
     n_neighbors: NDArray
     quantiles: NDArray
+    radius: float | None
     title: str
 
     @classmethod
@@ -193,14 +196,24 @@ class NeighborDistanceDisplay(Display):
         most = max(1, min(20, estimator._n_kept - 1))
         distances = estimator._searching().nearest(most).distances
         quantiles = np.quantile(np.asarray(distances, dtype=float), [0.05, 0.5, 0.95], axis=0)
-        n_rows = len(distances)
-        return cls(np.arange(1, most + 1), quantiles, f"distances of {n_rows} rows to their neighbours")
+        counts, title = np.arange(1, most + 1), f"distances of {len(distances)} rows to their neighbours"
+        if hasattr(estimator, "n_neighbors"):
+            return cls(counts, quantiles, None, title)
+        radius = float(estimator.radius)
+        alone = float(np.mean(np.asarray(distances)[:, 0] > radius))
+        return cls(
+            counts, quantiles, radius, f"{alone:.0%} of {len(distances)} rows have no neighbour within r"
+        )
 
     def _draw(self, ax: Any) -> None:
         ax.fill_between(
             self.n_neighbors, self.quantiles[0], self.quantiles[2], color=PALETTE[0], alpha=0.18, lw=0
         )
         ax.plot(self.n_neighbors, self.quantiles[1], color=PALETTE[0], marker="o", markersize=4)
+        if self.radius is not None:
+            ax.axhline(self.radius, color=ACCENT, linestyle=DASHES, linewidth=1.2)
+            look: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "color": ACCENT}
+            write_beside(f"r = {self.radius:g}", (0.0, self.radius), ax, by=(4, 3), **look)
         whole_numbers(ax)
         caption(ax, "number of the neighbour", "distance (median, 5 % to 95 %)", self.title)
 

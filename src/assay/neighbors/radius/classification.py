@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.models.classes import Classifier
+from assay.models.class_columns import ClassColumns
 from assay.neighbors.asking import HasRadius
 from assay.neighbors.rule import list_shares
 from assay.neighbors.supervised import VOTE_DOMAINS, RadiusVote
-from assay.neighbors.voting import winners
+from assay.neighbors.voting import voted
 from assay.parameters import Domain
 from assay.rows import Block
 
 
 def _is_label(value: Any) -> bool:
-    """Whether a value is one label, or a list of one."""
+    """Whether a value is one label, or a list of them, one per column of labels."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return len(np.shape(value) if isinstance(value, np.ndarray) else (1,)) == 1 and (
-            len(value) == 1 and _is_label(value[0])
+            len(value) >= 1 and all(_is_label(item) for item in value)
         )
     return value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_))
 
@@ -31,7 +31,7 @@ def _is_label(value: Any) -> bool:
 LABEL = Domain("a label, 'most_frequent', 'abstain' or None", _is_label)
 
 
-class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
+class RadiusNeighborsClassifier(RadiusVote, HasRadius, ClassColumns):
     """The class that most of the rows within a radius have, and no answer where there are none.
 
     Finds for each query x the ball V_x = {i : d(x, x_i) ≤ r} and estimates
@@ -74,12 +74,12 @@ class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    outlier_label_ : list of one label, or None
+    classes_ : array of shape (n_classes,), or a list of them, one per column of labels
+    outlier_label_ : list of one label per column of y, or None
     gamma_ : float
         γ as used.
     outputs_2d_ : bool
-        False: there is one target.
+        Whether y had several columns of labels.
     n_samples_fit_ : int
     effective_metric_ : str or callable
     effective_metric_params_ : dict
@@ -144,7 +144,7 @@ class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
         X : array, CSR matrix, frame, path, memory map, Arrow dataset or Dask collection
             The rows; with metric="precomputed" the square matrix of their distances.
         y : array of shape (n_samples,) or column name
-            Labels.
+            Labels; in memory, of shape (n_samples, n_outputs) for several at once.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 3 is three neighbours; one of weight 0 is absent.
 
@@ -157,7 +157,7 @@ class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
         assert target is not None
         self._y = target.astype(np.int64)
         self._settle(self._mass)
-        self.outputs_2d_, self.outlier_label_ = False, self._outlier(weights)
+        self.outputs_2d_, self.outlier_label_ = self._several, self._outlier(weights)
         self.certificates_ = Certificates(self._cheap(data))
         return self
 
@@ -166,20 +166,26 @@ class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
         given = self.outlier_label
         if given is None or (isinstance(given, str) and given == "abstain"):
             return None
+        lists = self.classes_ if self._several else [self.classes_]
         if isinstance(given, str) and given == "most_frequent":
-            return [self.classes_[int(np.argmax(weights))]]
-        labels = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
-        if np.append(self.classes_, labels[0]).dtype != self.classes_.dtype:
-            raise TypeError(
-                f"The dtype of outlier_label {labels[0]!r} is inconsistent with the classes "
-                f"{self.classes_} in y."
-            )
+            parts = np.split(weights, self._ends[:-1])
+            return [own[int(np.argmax(part))] for own, part in zip(lists, parts, strict=True)]
+        is_list = isinstance(given, (list, tuple, np.ndarray))
+        labels = list(given) if is_list else [given] * len(lists)
+        if len(labels) != len(lists):
+            words = f"one label, or {len(lists)} of them, one per column of y"
+            raise self._refuse("outlier_label", words)
+        for label, own in zip(labels, lists, strict=True):
+            if np.append(own, label).dtype != own.dtype:
+                raise TypeError(
+                    f"The dtype of outlier_label {label!r} is inconsistent with the classes {own} in y."
+                )
         return labels
 
     def is_defined(self, X: Any) -> Any:
         """Whether some row is within the radius of each query, so that the rule has an answer."""
         rule = self._vote(X)
-        return self._answer(X, _defined, rule, len(self.classes_), dtype=np.bool_)
+        return self._answer(X, _defined, rule, int(self._ends[-1]), dtype=np.bool_)
 
     def predict(self, X: Any) -> Any:
         """The class of most votes within the radius; `outlier_label` where there are none.
@@ -194,14 +200,16 @@ class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
         labels : array of shape (n_samples,)
             Masked where undefined, with outlier_label="abstain".
         """
-        rule, n_classes, outlier = self._vote(X), len(self.classes_), self.outlier_label_
+        rule, n_classes, outlier = self._vote(X), int(self._ends[-1]), self.outlier_label_
         if isinstance(self.outlier_label, str) and self.outlier_label == "abstain":
             shares = np.asarray(
                 self._answer(X, list_shares, rule, n_classes, dtype=np.float64, width=n_classes)
             )
             empty = ~shares.any(axis=1)
-            return np.ma.masked_array(self.classes_[winners(shares, "first")], mask=empty)
-        return self._answer(X, _list_classes, rule, self.classes_, outlier, dtype=self.classes_.dtype)
+            labels = voted(shares, self.classes_, "first")
+            mask = np.repeat(empty, labels.size // max(len(labels), 1)).reshape(labels.shape)
+            return np.ma.masked_array(labels, mask=mask)
+        return self._answer(X, _list_classes, rule, self.classes_, outlier, **self._answer_type)
 
     def predict_proba(self, X: Any) -> Any:
         """Share of each class in the votes within the radius.
@@ -216,10 +224,10 @@ class RadiusNeighborsClassifier(RadiusVote, HasRadius, Classifier):
             Without a neighbour: 1 for an outlier label that is a class, zeros for another, NaN with
             "abstain".
         """
-        rule, n_classes, dtype = self._vote(X), len(self.classes_), self._dtype
+        rule, n_classes, dtype = self._vote(X), int(self._ends[-1]), self._dtype
         abstain = isinstance(self.outlier_label, str) and self.outlier_label == "abstain"
         how = rule, self.classes_, self.outlier_label_, abstain, dtype
-        return self._answer(X, _filled_shares, *how, dtype=dtype, width=n_classes)
+        return self._apart(self._answer(X, _filled_shares, *how, dtype=dtype, width=n_classes))
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure every certificate afresh on the data of the fit, expensive ones included.
@@ -251,24 +259,32 @@ def _refuse_empty(empty: NDArray) -> None:
         )
 
 
-def _list_classes(block: Block, rule: Any, classes: NDArray, outlier: list[Any] | None) -> NDArray:
-    shares = list_shares(block, rule, len(classes))
-    empty, labels = np.asarray(~shares.any(axis=1)), classes[winners(shares, "first")]
+def _list_classes(block: Block, rule: Any, classes: Any, outlier: list[Any] | None) -> NDArray:
+    shares = list_shares(block, rule, _n_classes(classes))
+    empty, labels = np.asarray(~shares.any(axis=1)), voted(shares, classes, "first")
     if outlier is None:
         _refuse_empty(empty)
         return labels
-    return np.where(empty, np.asarray(outlier[0], dtype=classes.dtype), labels)
+    given = outlier if labels.ndim == 2 else outlier[0]
+    labels[empty] = np.asarray(given, dtype=labels.dtype)
+    return labels
 
 
 def _filled_shares(
-    block: Block, rule: Any, classes: NDArray, outlier: list[Any] | None, abstain: bool, dtype: Any
+    block: Block, rule: Any, classes: Any, outlier: list[Any] | None, abstain: bool, dtype: Any
 ) -> NDArray:
-    shares = list_shares(block, rule, len(classes))
+    shares = list_shares(block, rule, _n_classes(classes))
     empty = np.asarray(~shares.any(axis=1))
     if abstain:
         shares[empty] = np.nan
     elif outlier is None:
         _refuse_empty(empty)
     elif empty.any():
-        shares[np.ix_(empty, classes == outlier[0])] = 1.0
+        lists = classes if isinstance(classes, list) else [classes]
+        marks = np.concatenate([own == label for own, label in zip(lists, outlier, strict=True)])
+        shares[np.ix_(empty, marks)] = 1.0
     return shares.astype(dtype)
+
+
+def _n_classes(classes: Any) -> int:
+    return sum(map(len, classes)) if isinstance(classes, list) else len(classes)
