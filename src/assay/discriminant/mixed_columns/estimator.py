@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
-from assay.certificates import Certificate, agreement, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.datasets import requirements
-from assay.discriminant.generative import PRIORS, GenerativeModel
+from assay.discriminant.generative import N_DRAWN, GenerativeModel
 from assay.discriminant.mixed_columns.laws import (
     SOURCE,
     MixedFamily,
@@ -23,9 +23,10 @@ from assay.discriminant.mixed_columns.laws import (
     mixed_laws,
     zeros_and_ones,
 )
+from assay.discriminant.priors import PRIORS
 from assay.models.levels import CATEGORICAL_FEATURES
 from assay.parameters import Domain
-from assay.rows import Rows
+from assay.rows import MemoryRows, Rows
 
 
 class MixedDiscriminant(GenerativeModel):
@@ -39,7 +40,7 @@ class MixedDiscriminant(GenerativeModel):
     going to the first.
 
     The maximum is closed: shares of the classes, means and covariances with divisor n_k, and frequencies of
-    ones, by one walk for each kind of columns.
+    ones, by one walk (one more where "auto" looks for the yes-no columns).
 
     Assumes: within a class Gaussian columns independent of the yes-no columns, and these of each other.
 
@@ -160,6 +161,8 @@ class MixedDiscriminant(GenerativeModel):
         model.binary_ = list(range(d, model.n_features_in_))
         stack = requirements.covariance_stack(name, "covariances", covariances, n_classes, d)
         model.means_, model.covariance_, model.probabilities_ = centers, np.array(stack), chances
+        drawn = MemoryRows(model.sample(N_DRAWN, random_state=0).X)
+        model.certificates_ = Certificates(model._certify_more(drawn))
         return model
 
     # Columns.
@@ -193,7 +196,7 @@ class MixedDiscriminant(GenerativeModel):
 
     def _family(self) -> MixedFamily:
         shared = self.covariance == "shared"
-        return MixedFamily(self._columns, shared, float(self.alpha), float(self.var_smoothing))
+        return MixedFamily(self._columns, shared, float(self.alpha), float(self.var_smoothing), self.classes_)
 
     def _keep_laws(self, laws: MixedLaws, statistics: MixedStatistics, data: Rows) -> None:
         self.means_, self.covariance_ = laws.gaussian.means, laws.covariances
@@ -223,9 +226,8 @@ class MixedDiscriminant(GenerativeModel):
     def _gradient(self, family: MixedFamily, statistics: MixedStatistics) -> float:
         """In units of the classes: Wᵀ(mean − μ), WᵀSW − I less what was added, and frequencies."""
         moments, worst = statistics.moments, 0.0
-        added = family.covariances(moments) - MixedFamily(family.columns, family.shared, 0, 0).covariances(
-            moments
-        )
+        plain = MixedFamily(family.columns, family.shared, 0, 0, family.labels)
+        added = family.covariances(moments) - plain.covariances(moments)
         laws = self._laws()
         shared = sum(moments.weight) if family.shared else None
         for k, white in enumerate(laws.gaussian.whitenings):
@@ -264,11 +266,3 @@ class MixedDiscriminant(GenerativeModel):
         offset += (zeros[high] - zeros[low]).sum()
         beta = (ones[high] - zeros[high]) - (ones[low] - zeros[low])
         return MixedForm(precisions[0] - precisions[1], slopes[1] - slopes[0], beta, float(offset))
-
-    def _place(self, label: Any, default: int) -> int:
-        if label is None:
-            return default % len(self.classes_)
-        places = np.flatnonzero(self.classes_ == label)
-        if not places.size:
-            raise ValueError(f"{label!r} is not among the classes of {type(self).__name__}.")
-        return int(places[0])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, agreement, at_most
 from assay.discriminant.gaussian.moments import ClassMoments
-from assay.discriminant.linear.certificates import LARGEST_CONDITION, rounding
+from assay.discriminant.linear.certificates import LARGEST_CONDITION, in_units, rounding
 from assay.discriminant.quadratic.solver import QuadraticSolution
 from assay.rows import Block, Rows
 
@@ -31,11 +31,8 @@ def stored(model: Any, solution: QuadraticSolution) -> Certificate:
     again = basis @ (basis.T @ solution.covariances @ basis) @ basis.T
     gram = turned @ rotations
     pairs = {
-        "means_": (1 + (model.means_ - solution.means) / scale / size, np.ones_like(solution.means)),
-        "covariance_": (
-            1 + (model.covariance_ - solution.covariances) / scale / scale[:, None],
-            np.ones_like(solution.covariances),
-        ),
+        "means_": in_units(model.means_, solution.means, scale * size),
+        "covariance_": in_units(model.covariance_, solution.covariances, scale, scale[:, None]),
         "rotations_": (gram, np.broadcast_to(np.eye(gram.shape[1]), gram.shape)),
         "scalings_": (spans, again),
     }

@@ -23,7 +23,9 @@ from assay.discriminant.gaussian.covariance import factored
 from assay.discriminant.gaussian.gathering import ESTIMATOR, SHRINKAGE, Gathered
 from assay.discriminant.gaussian.laws import OwnGaussian
 from assay.discriminant.gaussian.moments import class_moments
-from assay.discriminant.generative import PRIORS, GenerativeModel
+from assay.discriminant.generative import GenerativeModel
+from assay.discriminant.linear.certificates import left_out
+from assay.discriminant.priors import PRIORS
 from assay.discriminant.quadratic import certificates as proofs
 from assay.discriminant.quadratic.quadric import Quadric, quadric
 from assay.discriminant.quadratic.solver import QuadraticFamily, QuadraticSolution, solve_quadratic
@@ -262,6 +264,8 @@ class QuadraticDiscriminantAnalysis(GenerativeModel):
         found = [self._stored_counts(statistics.moments.weight), proofs.stored(self, laws)]
         if self._is_likelihood:
             found.append(proofs.likelihood_gradient(statistics.moments, self, self._has_own_priors))
+        shares = np.asarray(self.class_count_) / np.sum(self.class_count_)
+        found += left_out(np.asarray(self.means_), shares, laws.basis, laws.basis)
         return [*found, *proofs.structure(self, laws.condition)]
 
     def _certify_more(self, data: Rows) -> list[Certificate]:

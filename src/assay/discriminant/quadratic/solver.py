@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.discriminant.gaussian.covariance import EPSILON, Factored, factored
 from assay.discriminant.gaussian.gathering import Gathered, gather_gaussian
-from assay.discriminant.generative import Family
+from assay.discriminant.generative import Family, counted
 from assay.rows import Rows
 
 Array = NDArray[np.float64]
@@ -143,7 +143,7 @@ class QuadraticFamily(Family):
         weight, d = statistics.moments.weight[place], statistics.moments.means.shape[1]
         label = self.labels[place : place + 1].tolist()[0]
         return ValueError(
-            f"The covariance of class {label!r} is singular ({weight:g} rows, {d} columns), so that "
+            f"The covariance of class {label!r} is singular ({counted(weight)}, {d} columns), so that "
             f"{self.owner} has no density for it: use shrinkage='auto', or reg_param or towards_linear "
             "above 0."
         )
