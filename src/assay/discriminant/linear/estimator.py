@@ -343,9 +343,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         factor = laws.factor if self.covariance_ is laws.factor.covariance else self._factor()
         found = [self._stored_counts(moments.weight), proofs.stored(self, laws, dtype)]
         if self._is_likelihood:
-            empirical = self._prior_shares(moments.weight) if self._has_own_priors else None
+            priors = np.asarray(self.priors_, dtype=np.float64) if self._has_own_priors else None
             means = np.asarray(self.means_, dtype=np.float64)
-            found.append(proofs.likelihood_gradient(moments, means, factor, empirical, dtype))
+            found.append(proofs.likelihood_gradient(moments, means, factor, priors, dtype))
         return [*found, *self._structure(factor, dtype)]
 
     def _certify_more(self, data: Rows) -> list[Certificate]:

@@ -115,7 +115,7 @@ def form_deviation(block: Block, laws: ProductLaws, log_priors: Array, form: Lin
         return float("inf")
     scale = np.abs(form.features(X)) @ np.abs(np.where(np.isfinite(form.coef), form.coef, 0.0)).T
     scale += np.abs(np.where(np.isfinite(form.intercept), form.intercept, 0.0)) + 1.0
-    return float(np.max(np.abs(expected - found)[known] / scale[known], initial=0.0))
+    return float(np.max(np.abs(expected[known] - found[known]) / scale[known], initial=0.0))
 
 
 def _factorials(laws: ProductLaws, X: Array) -> Array:
