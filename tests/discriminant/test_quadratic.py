@@ -12,7 +12,11 @@ from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as TheirQuadratic
 
 from assay.datasets import GaussianClasses, iris
-from assay.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from assay.discriminant import (
+    LinearDiscriminantAnalysis,
+    MixedDiscriminant,
+    QuadraticDiscriminantAnalysis,
+)
 
 R_NUMBERS = json.loads(
     (Path(__file__).parents[1] / "reference" / "discriminant.json").read_text(encoding="utf-8")
@@ -228,3 +232,13 @@ def test_the_test_of_equal_covariances_tells_linear_from_quadratic(two):
     assert QuadraticDiscriminantAnalysis().fit(X, y).equal_covariances(X, y).pvalue < 1e-6
     same = GaussianClasses([[0.0, 0.0], [1.5, -0.5]], NARROW).sample(300, random_state=1)
     assert QuadraticDiscriminantAnalysis().fit(*same).equal_covariances(*same).pvalue > 0.01
+
+
+@pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, MixedDiscriminant])
+def test_columns_of_very_different_units_raise_no_alarm(kind):
+    law = GaussianClasses([[0.0, 0.0, 0.0], [1.5, -0.5, 0.3]], np.diag([2.0, 0.5, 1.0]), [0.3, 0.7])
+    for seed in range(4):
+        X, y = law.sample(200, random_state=seed)
+        far = X * [1e-5, 1.0, 1e5] + 1e3
+        assert kind().fit(far, y).certificates_.holds
+        assert kind().fit(far, y).certify(far, y).holds

@@ -241,8 +241,10 @@ class MixedDiscriminant(GenerativeModel):
         return float(max(worst, binary))
 
     def _certify_more(self, data: Rows) -> list[Certificate]:
-        forms = [self.form(self.classes_[0], label) for label in self.classes_[1:]]
-        worst = data.reduce(form_block, self._laws(), self._log_priors(), forms, combine=max)
+        # About a point amid the means: far from it, terms that cancel would hide every digit.
+        origin = np.asarray(self.means_).mean(axis=0)
+        forms = [self._form_about(origin, 0, k) for k in range(1, len(self.classes_))]
+        worst = data.reduce(form_block, self._laws(), self._log_priors(), forms, origin, combine=max)
         claim = "The form ½uᵀQu + αᵀu + βᵀv + b is the difference of log-joints at every row."
         return [at_most(claim, "relative deviation of the form", worst, 1e-7, SOURCE)]
 
@@ -256,12 +258,16 @@ class MixedDiscriminant(GenerativeModel):
         """
         check_is_fitted(self)
         low, high = self._place(first, 0), self._place(second, -1)
-        laws, logs = self._laws(), self._log_priors()
+        return self._form_about(np.zeros(np.shape(self.means_)[1]), low, high)
+
+    def _form_about(self, origin: NDArray, low: int, high: int) -> MixedForm:
+        """The form in Gaussian coordinates about a point."""
+        laws, logs, means = self._laws(), self._log_priors(), self.means_ - origin
         precisions = [laws.gaussian.whitenings[k] @ laws.gaussian.whitenings[k].T for k in (low, high)]
-        slopes = [precision @ self.means_[k] for precision, k in zip(precisions, (low, high), strict=True)]
+        slopes = [precision @ means[k] for precision, k in zip(precisions, (low, high), strict=True)]
         offset = logs[high] - logs[low]
         offset += 0.5 * (laws.gaussian.log_determinants[low] - laws.gaussian.log_determinants[high])
-        offset += 0.5 * (self.means_[low] @ slopes[0] - self.means_[high] @ slopes[1])
+        offset += 0.5 * (means[low] @ slopes[0] - means[high] @ slopes[1])
         ones, zeros = laws.binary.log_ones, laws.binary.log_zeros
         offset += (zeros[high] - zeros[low]).sum()
         beta = (ones[high] - zeros[high]) - (ones[low] - zeros[low])

@@ -166,10 +166,13 @@ class MixedForm(NamedTuple):
         return np.asarray(bent + rows @ self.alpha + marks @ self.beta + self.b)
 
 
-def form_block(block: Block, laws: MixedLaws, log_priors: Array, forms: list[MixedForm]) -> float:
-    """Largest deviation of the forms from the log-odds, beside the largest of their terms."""
+def form_block(
+    block: Block, laws: MixedLaws, log_priors: Array, forms: list[MixedForm], origin: Array
+) -> float:
+    """Largest deviation of the forms about a point from the log-odds, beside the largest of their terms."""
     X = block.dense.astype(np.float64)
     U, V = (X[:, columns] for columns in laws.columns)
+    U = U - origin
     values = joint(X, laws, log_priors)
     known = np.isfinite(log_priors)
     worst = 0.0

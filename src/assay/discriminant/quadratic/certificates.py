@@ -66,8 +66,7 @@ def structure(model: Any, condition: float) -> list[Certificate]:
     whitenings = np.asarray(model.whitenings_)
     turned = whitenings.transpose(0, 2, 1)
     gram = turned @ model.covariance_ @ whitenings - np.eye(whitenings.shape[2])
-    # log|Σ| over the directions kept, from W alone: Σ on their span is (W⁺)ᵀ W⁺.
-    logs = -np.linalg.slogdet(turned @ whitenings)[1]
+    logs = _log_determinants(whitenings, np.asarray(model.covariance_))
     off = np.abs(np.asarray(model.log_determinants_) - logs) / np.maximum(1.0, np.abs(logs))
     defect = max(float(np.abs(gram).max(initial=0.0)), float(off.max()))
     return [
@@ -80,6 +79,17 @@ def structure(model: Any, condition: float) -> list[Certificate]:
             SOURCE,
         ),
     ]
+
+
+def _log_determinants(whitenings: Array, covariances: Array) -> Array:
+    """log|Σ_k| over the directions kept, from W_k alone: Σ_k on their span is (W_k⁺)ᵀ W_k⁺."""
+    if whitenings.shape[1] > whitenings.shape[2]:
+        return np.asarray(-2 * np.log(np.linalg.svd(whitenings, compute_uv=False)).sum(axis=1))
+    # In units of the columns, which may be of very different sizes.
+    units = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    units = np.where(units > 0, units, 1.0)
+    inside = np.linalg.slogdet(whitenings * units[:, :, None])[1]
+    return np.asarray(2 * (np.log(units).sum(axis=1) - inside))
 
 
 def forms_agree(data: Rows, model: Any) -> Certificate:
