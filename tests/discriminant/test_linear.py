@@ -124,6 +124,7 @@ def test_oas_is_that_of_standardised_columns(flowers):
     assert_allclose(model.covariance_, wanted)
 
 
+@pytest.mark.spec("wei/T7.3")
 def test_numbers_are_those_of_r(flowers):
     X, y = flowers
     rows = np.array(R_NUMBERS["rows"]) - 1
@@ -348,6 +349,7 @@ def test_permuted_labels_break_the_error_certificate(two):
     assert not broken[0].holds
 
 
+@pytest.mark.spec("wei/T7.3")
 def test_box_m_has_its_level():
     """The p-value is near uniform when the covariances are equal."""
     law, random = GaussianClasses(np.zeros((3, 3)), np.eye(3)), np.random.default_rng(0)

@@ -227,6 +227,7 @@ def test_a_column_that_is_constant_in_each_class_and_tells_them_apart_is_told(tw
     assert QuadraticDiscriminantAnalysis().fit(plain, y).certify(plain, y).holds
 
 
+@pytest.mark.spec("wei/T7.3")
 def test_the_test_of_equal_covariances_tells_linear_from_quadratic(two):
     X, y = two
     assert QuadraticDiscriminantAnalysis().fit(X, y).equal_covariances(X, y).pvalue < 1e-6

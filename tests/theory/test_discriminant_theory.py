@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import ks_2samp, multivariate_normal
 
-from assay.datasets import GaussianClasses, two_gaussians_law
+from assay.datasets import GaussianClasses, GaussianUniform, two_gaussians_law
 from assay.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from assay.linear import LogisticRegression
 from assay.theory import (
@@ -186,9 +186,10 @@ def test_no_gaussian_classes_are_likelier_and_swapped_fits_are_seen(kind):
 @pytest.mark.spec("sangnier/X-Ex1.2.1")
 def test_a_logit_may_be_affine_though_the_classes_are_not_gaussian():
     """x₁ ~ N(μ_Y, 1) beside x₂ ~ U[0, 1]: the logit is affine in x₁ and does not contain x₂."""
-    random = np.random.default_rng(0)
-    y = random.integers(0, 2, 40_000)
-    X = np.column_stack([random.normal(2.0 * y, 1.0), random.uniform(size=len(y))])
+    law = GaussianUniform([[0.0], [2.0]])
+    X, y = law.sample(40_000, random_state=0)
+    joint = law.log_joint(X)
+    assert_allclose(joint[:, 1] - joint[:, 0], 2.0 * X[:, 0] - 2.0, atol=1e-9)
     truth = 2.0 * X[:, 0] - 2.0
     lda = LinearDiscriminantAnalysis().fit(X, y)
     logistic = LogisticRegression(C=float("inf")).fit(X, y)
