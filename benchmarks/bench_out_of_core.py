@@ -63,6 +63,43 @@ def test_reading_alone(contest: Contest, folder: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Five files of a million rows of ten Gaussian classes in a hundred columns."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path_factory.mktemp("classes")
+    rng = np.random.default_rng(7)
+    means = 0.3 * rng.standard_normal((10, 100))
+    for index in range(5):
+        y = rng.integers(0, 10, rows(1_000_000))
+        X = rng.standard_normal((len(y), 100)) + means[y]
+        table = pa.table({**{name: X[:, j] for j, name in enumerate(COLUMNS)}, "y": y})
+        parquet.write_table(table, path / f"part{index}.parquet")
+        del X, y, table
+    yield path
+    for file in path.iterdir():
+        file.unlink()
+
+
+@pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "GaussianNB"])
+@pytest.mark.parametrize("library", ["assay", "pyarrow, reading only"])
+def test_classes(contest: Contest, classes: Path, library: str, name: str) -> None:
+    """Labels are read alone first; then each row is read once."""
+    dataset = pytest.importorskip("pyarrow.dataset")
+
+    def fit() -> Any:
+        if library == "assay":
+            return peer("assay.discriminant", name)().fit(str(classes), "y")
+        return sum(batch.num_rows for batch in dataset.dataset(classes).to_batches())
+
+    def quality(result: Any) -> float:
+        return float(result.class_count_.sum()) if library == "assay" else float(result)
+
+    data = f"Parquet n={5 * rows(1_000_000):.0e} d=100, 10 classes"
+    contest.run(name, data, library, fit, quality, rounds=2)
+
+
 NARROW = [f"x{index}" for index in range(20)]
 N_NARROW = 10_000_000
 AT_ONCE = 250_000

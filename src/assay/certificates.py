@@ -196,15 +196,15 @@ def agreement(
 
 
 def _deviation(stored: Any, fresh: Any) -> float:
-    if stored is None or fresh is None:
+    if stored is fresh or stored is None or fresh is None:
         return 0.0 if stored is fresh else math.inf
     first, second = np.asarray(stored, dtype=float), np.asarray(fresh, dtype=float)
     if first.shape != second.shape:
         return math.inf
     finite = np.isfinite(second)
-    if not np.array_equal(first[~finite], second[~finite], equal_nan=True):
+    if not (finite.all() or np.array_equal(first[~finite], second[~finite], equal_nan=True)):
         return math.inf
-    first, second = first[finite], second[finite]
+    first, second = (first, second) if finite.all() else (first[finite], second[finite])
     if not np.isfinite(first).all():
         return math.inf
     scale = np.abs(second).max(initial=0.0)

@@ -118,6 +118,7 @@ def test_unequal_covariances_have_no_closed_form():
     assert GaussianBernoulli(np.zeros((3, 1)), np.full((3, 2), 0.5)).bayes_risk(n_samples=50).exact is False
 
 
+@pytest.mark.spec("sangnier/X-Ex1.2.1")
 def test_gaussian_times_uniform_has_affine_log_odds_off_any_gaussian():
     law = GaussianUniform([[0.0], [2.0]], n_uniform=2, priors=[0.3, 0.7])
     X, y = law.sample(20_000, random_state=0)

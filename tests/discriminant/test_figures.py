@@ -76,8 +76,11 @@ def test_frontiers_lie_on_the_hyperplane_or_quadric_and_beside_the_oracle(law):
     shape = oracle.quadric()
     slope = np.linalg.norm(truth @ shape.matrix + shape.normal, axis=1)
     assert_allclose(shape.value(truth) / slope, 0.0, atol=0.02)
-    curve = frontier(FrontierDisplay.from_estimator(quadratic, X, y).ax_, INK)
-    shape = quadratic.quadric()
+    alone = FrontierDisplay.from_estimator(quadratic, X, y)
+    curve, shape = frontier(alone.ax_, INK), quadratic.quadric()
+    named = [text.get_text() for text in alone.ax_.get_legend().get_texts()]
+    assert f"fitted: {shape.kind}" in named
+    assert alone.shape in ("ellipse", "hyperbola", "parabola")
     slope = np.linalg.norm(curve @ shape.matrix + shape.normal, axis=1)
     assert_allclose(shape.value(curve) / slope, 0.0, atol=0.02)
     wrong = np.mean(linear.predict(X) != y)

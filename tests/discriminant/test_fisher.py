@@ -217,3 +217,12 @@ def test_classes_of_one_mean_are_cut_where_the_larger_one_wins():
     assert model.threshold_error_ == pytest.approx(1 / 3)
     assert model.certify(X, y).holds
     assert np.all(model.fit(X, np.repeat(["a", "b"], [8, 4])).predict(X) == "a")
+
+
+def test_fewer_rows_than_columns_are_told_with_a_way_out():
+    X, y = np.random.default_rng(0).normal(size=(8, 20)), np.arange(8) % 2
+    for kind in (FisherDiscriminant, LinearDiscriminantAnalysis):
+        proof = kind().fit(X, y).certificates_.named("difference of means left out, relative")
+        assert not proof.holds
+        assert "shrinkage='auto'" in proof.claim
+    assert LinearDiscriminantAnalysis(shrinkage="auto").fit(X, y).certificates_.holds

@@ -124,6 +124,7 @@ def test_oas_is_that_of_standardised_columns(flowers):
     assert_allclose(model.covariance_, wanted)
 
 
+@pytest.mark.spec("wei/T7.3")
 def test_numbers_are_those_of_r(flowers):
     X, y = flowers
     rows = np.array(R_NUMBERS["rows"]) - 1
@@ -173,6 +174,21 @@ def test_the_total_covariance_gives_the_same_hyperplane_for_equal_priors(two):
     assert_allclose(within.hyperplane_equivalence_, 0.0, atol=1e-12)
     unequal = LinearDiscriminantAnalysis(covariance="total").fit(X, y)
     assert_allclose(unequal.coef_, within.coef_ / shrink)  # the direction is the same for any priors
+
+
+@pytest.mark.spec("sangnier/T-1.1.2-a")
+def test_the_difference_of_hyperplanes_is_that_of_three_classes(flowers):
+    """Of more than two classes the total covariance turns the hyperplanes, and the number says how far."""
+    X, y = flowers
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    planes = []
+    for sigma in (pooled_scatter(X, y) / len(X), np.cov(X.T, bias=True)):
+        first, last = X[y == 0].mean(0), X[y == 2].mean(0)
+        w = np.linalg.solve(sigma, last - first)
+        planes.append(np.append(w, -w @ (first + last) / 2) / np.linalg.norm(w))
+    gap = np.abs(planes[0] - planes[1]).max()
+    assert gap > 1e-3
+    assert_allclose(model.hyperplane_equivalence_, gap, rtol=1e-6)
 
 
 @pytest.mark.spec("sangnier/T-1.1.2-b", "sangnier/M-1.1.2-g")
@@ -276,10 +292,6 @@ def test_the_oracle_is_the_bayes_rule_of_the_law():
     assert_allclose(np.cov(own.T), SHARED, atol=0.08)
 
 
-def failing(certificates):
-    return {item.quantity.split(" of ")[0] for item in certificates.failed}
-
-
 def test_unequal_covariances_and_other_laws_are_told():
     law = GaussianClasses([[0, 0], [2, 0]], [np.eye(2), 6 * np.eye(2)])
     X, y = law.sample(400, random_state=0)
@@ -293,6 +305,40 @@ def test_unequal_covariances_and_other_laws_are_told():
     assert not model.certify(X, y).named(quantity).holds
 
 
+@pytest.mark.parametrize(
+    ("attribute", "factor", "quantity"),
+    [
+        ("means_", 1.01, "gradient per row"),
+        ("covariance_", 1.01, "gradient per row"),
+        ("priors_", 1.01, "gradient per row"),
+        ("coef_", 1.01, "‖Σw − δ‖, whitened and relative"),
+        ("intercept_", 1.01, "largest error of an intercept"),
+        ("scalings_", 1.01, "generalised eigenvalue residual"),
+        ("scalings_", 0.0, "largest quotient less that of the first axis, relative"),
+        ("covariance_", [[1.0, -0.9], [-0.9, 1.0]], "rows of which the three disagree"),
+        ("covariance_", 1.01, "Huygens defect"),
+    ],
+)
+def test_each_certificate_sees_the_damage_that_it_is_there_for(two, attribute, factor, quantity):
+    X, y = two
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    assert model.certify(X, y).named(quantity).holds
+    damage = getattr(model, attribute) * np.array(factor)
+    setattr(model, attribute, damage if attribute != "priors_" else damage - [0.005, 0.005])
+    assert not model.certify(X, y).named(quantity).holds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_error_certificate_holds_for_rare_classes_and_for_classes_that_nothing_tells_apart(seed):
+    for law in (
+        GaussianClasses([[0.0, 0.0], [2.0, 1.0]], priors=[0.05, 0.95]),
+        GaussianClasses([[0.0, 0.0], [0.05, 0.0]]),
+    ):
+        X, y = law.sample(60, random_state=seed)
+        proofs = LinearDiscriminantAnalysis(priors="uniform").fit(X, y).certify(X, y)
+        assert next(item for item in proofs if item.quantity.startswith("difference of")).holds
+
+
 def test_permuted_labels_break_the_error_certificate(two):
     X, y = two
     model = LinearDiscriminantAnalysis().fit(X, y)
@@ -303,6 +349,7 @@ def test_permuted_labels_break_the_error_certificate(two):
     assert not broken[0].holds
 
 
+@pytest.mark.spec("wei/T7.3")
 def test_box_m_has_its_level():
     """The p-value is near uniform when the covariances are equal."""
     law, random = GaussianClasses(np.zeros((3, 3)), np.eye(3)), np.random.default_rng(0)

@@ -427,7 +427,7 @@ def test_drawn_rows_have_the_law_of_the_fit(table):
         (NaiveBayes(["gaussian", "gaussian"]), [[1.0], [0.0]], "a list of 1 families"),
         (NaiveBayes({3: "gaussian"}), [[1.0], [0.0]], "there is no 3"),
         (NaiveBayes("fancy"), [[1.0], [0.0]], "'families' parameter of NaiveBayes"),
-        (NaiveBayes(var_smoothing=0), [[1.0], [0.0]], "does not vary within class"),
+        (NaiveBayes(var_smoothing=0), [[1.0], [0.0]], "Column 0 does not vary within class 0, so"),
         (MultinomialNB(), [[-1.0], [0.0]], "Negative values in data passed to MultinomialNB"),
         (CategoricalNB(), [[-1.0], [0.0]], "Negative values in data passed to CategoricalNB"),
         (CategoricalNB(min_categories=[2, 2]), [[1.0], [0.0]], "'min_categories' parameter"),
@@ -457,3 +457,50 @@ def test_equal_bits_for_equal_rows_and_no_warning_on_plain_tables():
         warnings.simplefilter("error")
         first, second = GaussianNB().fit(X, y), NaiveBayes().fit(X, y)
     assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_a_flat_column_is_named_with_its_class(rng):
+    frame = pd.DataFrame({"town": rng.choice(["Lyon", "Nice"], 40), "age": rng.normal(size=40)})
+    labels = np.where(np.arange(40) < 20, "old", "young")
+    frame.loc[20:, "age"] = 7.0
+    with pytest.raises(ValueError, match="Column 'age' does not vary within class 'young', so"):
+        NaiveBayes(var_smoothing=0).fit(frame, labels)
+    assert NaiveBayes().fit(frame, labels).certify(frame, labels).holds
+
+
+def test_priors_of_another_sum_are_divided_by_it_and_told_once(data):
+    X, y = data[0]["numbers"], data[1]
+    for model, name in (
+        (GaussianNB(priors=[2.0, 1.0, 1.0]), "priors"),
+        (BernoulliNB(class_prior=[2.0, 1.0, 1.0]), "class_prior"),
+    ):
+        with pytest.warns(UserWarning, match=f"'{name}' do not sum to 1 but to 4") as told:
+            model.fit(X, y)
+        assert len(told) == 1
+        assert_allclose(np.exp(model._log_priors()), [0.5, 0.25, 0.25])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert model.certify(X, y).holds
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), BernoulliNB(), NaiveBayes()])
+def test_a_class_without_weight_is_never_said_and_nothing_is_warned_of(model, data):
+    X, y = data[0]["numbers"], data[1]
+    weight = (y != "y").astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y, sample_weight=weight)
+        assert model.certify(X, y, weight).holds
+    assert "y" not in model.predict(X)
+    assert_allclose(model.predict_proba(X)[:, 1], 0.0)
+
+
+def test_levels_that_are_not_whole_are_cut_and_negative_ones_refused(data):
+    X, y = data[0]["counts"], data[1]
+    cut, whole = CategoricalNB().fit(X + 0.5, y), CategoricalNB().fit(X, y)
+    assert_allclose(cut.predict_joint_log_proba(X + 0.5), whole.predict_joint_log_proba(X))
+    assert cut.certify(X + 0.5, y).holds
+    with pytest.raises(ValueError, match="Negative values in data passed to CategoricalNB"):
+        whole.predict(X - 20)
+    with pytest.warns(UserWarning, match="levels that were not there at the fit"):
+        NaiveBayes("categorical").fit(X, y).predict(X - 20)

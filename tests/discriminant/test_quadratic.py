@@ -12,7 +12,11 @@ from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as TheirQuadratic
 
 from assay.datasets import GaussianClasses, iris
-from assay.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from assay.discriminant import (
+    LinearDiscriminantAnalysis,
+    MixedDiscriminant,
+    QuadraticDiscriminantAnalysis,
+)
 
 R_NUMBERS = json.loads(
     (Path(__file__).parents[1] / "reference" / "discriminant.json").read_text(encoding="utf-8")
@@ -191,10 +195,51 @@ def test_a_certificate_sees_an_edited_covariance(two):
     assert model.certify(X, y).holds
     model.covariance_[1, 0, 0] *= 1.01
     assert not model.certify(X, y).holds
+    quantity = "largest difference, relative"
+    damaged = QuadraticDiscriminantAnalysis().fit(X, y)
+    assert damaged.certify(X, y).named(quantity).holds
+    # Densities that are no longer those of (Q, w, b): the mean of each class is read by both.
+    honest = damaged._quadric_about
+    damaged._quadric_about = lambda *places: honest(*places)._replace(offset=honest(*places).offset + 0.01)
+    assert not damaged.certify(X, y).named(quantity).holds
 
 
+@pytest.mark.parametrize(("n_rows", "words"), [(1, "1 row, 2 columns"), (2, "2 rows, 2 columns")])
+def test_a_class_of_one_row_or_two_is_refused_with_a_way_out_that_works(n_rows, words):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.repeat([0, 7], [30 - n_rows, n_rows])
+    for options in ({}, {"shrinkage": "auto"}):
+        with pytest.raises(
+            ValueError, match=rf"class 7 is singular \({words}\).*shrink it by towards_linear"
+        ):
+            QuadraticDiscriminantAnalysis(**options).fit(X, y)
+        assert QuadraticDiscriminantAnalysis(towards_linear=0.1, **options).fit(X, y).certify(X, y).holds
+        assert QuadraticDiscriminantAnalysis(reg_param=0.1, **options).fit(X, y).certify(X, y).holds
+
+
+def test_a_column_that_is_constant_in_each_class_and_tells_them_apart_is_told(two):
+    X, y = two
+    quantity = "difference of means left out, relative"
+    told = QuadraticDiscriminantAnalysis().fit(np.column_stack([X, y]), y).certificates_.named(quantity)
+    assert not told.holds
+    assert "shrinkage='auto'" in told.claim
+    plain = np.column_stack([X, X[:, 0], np.full(len(X), 3.0)])
+    assert QuadraticDiscriminantAnalysis().fit(plain, y).certify(plain, y).holds
+
+
+@pytest.mark.spec("wei/T7.3")
 def test_the_test_of_equal_covariances_tells_linear_from_quadratic(two):
     X, y = two
     assert QuadraticDiscriminantAnalysis().fit(X, y).equal_covariances(X, y).pvalue < 1e-6
     same = GaussianClasses([[0.0, 0.0], [1.5, -0.5]], NARROW).sample(300, random_state=1)
     assert QuadraticDiscriminantAnalysis().fit(*same).equal_covariances(*same).pvalue > 0.01
+
+
+@pytest.mark.parametrize("kind", [QuadraticDiscriminantAnalysis, MixedDiscriminant])
+def test_columns_of_very_different_units_raise_no_alarm(kind):
+    law = GaussianClasses([[0.0, 0.0, 0.0], [1.5, -0.5, 0.3]], np.diag([2.0, 0.5, 1.0]), [0.3, 0.7])
+    for seed in range(4):
+        X, y = law.sample(200, random_state=seed)
+        far = X * [1e-5, 1.0, 1e5] + 1e3
+        assert kind().fit(far, y).certificates_.holds
+        assert kind().fit(far, y).certify(far, y).holds

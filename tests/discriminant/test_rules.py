@@ -350,5 +350,9 @@ def test_options_of_a_mixed_discriminant(mixed, rng):
             MixedDiscriminant(bad).fit(X, y)
     with pytest.raises(ValueError, match="must hold 0 and 1 alone"):
         MixedDiscriminant([0]).fit(X, y)
-    with pytest.raises(ValueError, match="singular"):
+    few = np.where(np.arange(600) < 2, 5, y)  # two rows of two Gaussian columns
+    with pytest.raises(ValueError, match=r"class 5 is singular \(2 rows, 2 columns\): set 'var_smoothing'"):
+        MixedDiscriminant([2, 3, 4], var_smoothing=0).fit(X, few)
+    assert MixedDiscriminant([2, 3, 4], covariance="shared").fit(X, few).certify(X, few).holds
+    with pytest.raises(ValueError, match="class -1 is singular"):
         MixedDiscriminant(var_smoothing=0).fit(np.column_stack([X, X[:, 0]]), y)

@@ -7,14 +7,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.special import ndtr
-from scipy.stats import ks_2samp
+from scipy.stats import ks_2samp, multivariate_normal
 
-from assay.datasets import GaussianClasses, two_gaussians_law
-from assay.discriminant import LinearDiscriminantAnalysis
+from assay.datasets import GaussianClasses, GaussianUniform, two_gaussians_law
+from assay.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from assay.linear import LogisticRegression
 from assay.theory import (
     efron_efficiency,
     excess_error_curve,
+    largest_gaussian_likelihood,
     lda_bayes_error,
     likelihood_report,
     linear_rule_error,
@@ -135,17 +136,60 @@ def test_likelihoods_split_and_each_model_wins_its_own():
     assert_allclose(own.conditional, -np.sum(np.log1p(np.exp(-margins))))  # −n R_n(w, b)
     assert_allclose(other.conditional, logistic.log_likelihood_)
     assert other.conditional > own.conditional
-    swapped = likelihood_report(lda, LogisticRegression(C=1e-4).fit(X, y), X, y)
-    assert not swapped.certificates.holds
+    shrunk = likelihood_report(lda, LogisticRegression(C=1e-4).fit(X, y), X, y)
+    assert not shrunk.certificates.holds
     assert "conditional" in str(report)
+
+
+@pytest.mark.spec("sangnier/T-1.2.2-a")
+@pytest.mark.parametrize("kind", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
+def test_no_gaussian_classes_are_likelier_and_swapped_fits_are_seen(kind):
+    law = GaussianClasses([[0.0, 0.0], [1.5, -0.5]], [SHARED, np.eye(2)], [0.3, 0.7])
+    (X, y), (other_X, other_y) = law.sample(150, random_state=0), law.sample(150, random_state=1)
+    shared = kind is LinearDiscriminantAnalysis
+    most = largest_gaussian_likelihood(X, y, shared_covariance=shared)
+    codes, random = (y > 0).astype(int), np.random.default_rng(0)
+    sizes = np.bincount(codes)
+    covariances = np.array([np.cov(X[codes == k].T, bias=True) for k in (0, 1)])
+    if shared:
+        covariances = np.broadcast_to(sizes @ covariances.reshape(2, 4) / len(y), (2, 4)).reshape(2, 2, 2)
+    means = np.array([X[codes == k].mean(axis=0) for k in (0, 1)])
+
+    def likelihood(priors, means, covariances):
+        logs = [multivariate_normal(means[k], covariances[k]).logpdf(X) + np.log(priors[k]) for k in (0, 1)]
+        return np.where(codes == 1, logs[1], logs[0]).sum()
+
+    assert_allclose(most, likelihood(sizes / len(y), means, covariances))
+    for _ in range(20):
+        share = sizes[0] / len(y) + 0.02 * random.normal()
+        wider = covariances * np.exp(0.1 * random.normal())
+        assert likelihood([share, 1 - share], means + 0.02 * random.normal(size=(2, 2)), wider) < most
+    generative, conditional = kind().fit(X, y), LogisticRegression(C=float("inf")).fit(X, y)
+    report = likelihood_report(generative, conditional, X, y)
+    assert [proof.quantity for proof in report.certificates][-1] == "full log-likelihood"
+    assert report.certificates[-1].holds
+    assert_allclose(report.generative.full, most)
+    strangers = kind().fit(other_X, other_y), LogisticRegression(C=float("inf")).fit(other_X, other_y)
+    swapped = likelihood_report(*strangers, X, y)
+    assert not swapped.certificates[-1].holds  # the generative model of other rows
+    if shared:
+        swapped = likelihood_report(generative, strangers[1], X, y)
+        assert not swapped.certificates[0].holds  # the conditional model of other rows
+        assert (
+            not likelihood_report(kind(covariance="unbiased").fit(X, y), conditional, X, y)
+            .certificates[-1]
+            .holds
+        )
+    assert largest_gaussian_likelihood(np.column_stack([X, X[:, 0]]), y) == np.inf
 
 
 @pytest.mark.spec("sangnier/X-Ex1.2.1")
 def test_a_logit_may_be_affine_though_the_classes_are_not_gaussian():
     """x₁ ~ N(μ_Y, 1) beside x₂ ~ U[0, 1]: the logit is affine in x₁ and does not contain x₂."""
-    random = np.random.default_rng(0)
-    y = random.integers(0, 2, 40_000)
-    X = np.column_stack([random.normal(2.0 * y, 1.0), random.uniform(size=len(y))])
+    law = GaussianUniform([[0.0], [2.0]])
+    X, y = law.sample(40_000, random_state=0)
+    joint = law.log_joint(X)
+    assert_allclose(joint[:, 1] - joint[:, 0], 2.0 * X[:, 0] - 2.0, atol=1e-9)
     truth = 2.0 * X[:, 0] - 2.0
     lda = LinearDiscriminantAnalysis().fit(X, y)
     logistic = LogisticRegression(C=float("inf")).fit(X, y)

@@ -14,7 +14,8 @@ from sklearn.utils.validation import has_fit_parameter
 from assay import parameters
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.discriminant.gaussian.laws import LOG_TWO_PI
-from assay.discriminant.generative import PRIORS, ClassLaws, Family, GenerativeModel, posterior_block
+from assay.discriminant.generative import ClassLaws, Family, GenerativeModel, posterior_block
+from assay.discriminant.priors import PRIORS
 from assay.models.capabilities import Density, require_memory
 from assay.parameters import LARGEST, Domain
 from assay.randomness import generator
@@ -208,6 +209,37 @@ class GenerativeClassifier(GenerativeModel):
     def __init__(self, density: Any = None, *, priors: Any = None) -> None:
         self.density = density
         self.priors = priors
+
+    @classmethod
+    def from_parameters(cls, densities: Any, priors: Any = None, classes: Any = None) -> Self:
+        """The oracle: the classifier of known densities.
+
+        Parameters
+        ----------
+        densities : list of objects with `score_samples`
+            One for each class, fitted or known. All must tell `n_features_in_`, or have one column.
+        priors, classes : array-like of shape (n_classes,), optional
+            Equal priors, and classes 0, 1, … by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.neighbors import KernelDensity
+        >>> from assay.discriminant import GenerativeClassifier
+        >>> sides = [KernelDensity(bandwidth=0.5).fit(np.array([[m - 1], [m], [m + 1]])) for m in (-2.0, 2.0)]
+        >>> GenerativeClassifier.from_parameters(sides).predict([[-1.0], [1.0]])
+        array([0, 1])
+        """
+        laws = list(densities)
+        if len(laws) < 2 or not all(hasattr(law, "score_samples") for law in laws):
+            must_be = "a list of at least two objects with score_samples"
+            raise parameters.refusal(cls.__name__, "densities", must_be, densities)
+        model = cls._given(classes, priors, len(laws))
+        model.n_features_in_ = int(getattr(laws[0], "n_features_in_", 1))
+        model.densities_ = laws
+        own = [proof for law in laws for proof in getattr(law, "certificates_", ())]
+        model.certificates_ = Certificates(own)
+        return model
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit a copy of the density to the rows of each class.

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from assay import parameters
-from assay.certificates import Certificate, agreement, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_most
+from assay.datasets.requirements import finite_array, number_at_least
 from assay.discriminant.gaussian.laws import LOG_TWO_PI, squared_distances
 from assay.discriminant.gaussian.moments import ClassSquares, class_squares
-from assay.discriminant.generative import PRIORS, ClassLaws, Family, GenerativeModel
+from assay.discriminant.generative import N_DRAWN, ClassLaws, Family, GenerativeModel
 from assay.discriminant.linear.certificates import rounding
+from assay.discriminant.priors import PRIORS, tell_of_sum
 from assay.losses import chosen
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows, Rows
@@ -164,11 +166,43 @@ class NearestCentroid(GenerativeModel):
         self.shrink_threshold = shrink_threshold
         self.priors = priors
 
+    @classmethod
+    def from_parameters(
+        cls, centers: Any, priors: Any = None, classes: Any = None, *, scale: float = 1.0
+    ) -> Self:
+        """The oracle: the classifier of Gaussian classes that differ by their centres alone.
+
+        Parameters
+        ----------
+        centers : array-like of shape (n_classes, n_features)
+        priors, classes : array-like of shape (n_classes,), optional
+            Equal priors, and classes 0, 1, … by default.
+        scale : float, default=1.0
+            Standard deviation σ of every column within the classes.
+
+        Examples
+        --------
+        >>> from assay.discriminant import NearestCentroid
+        >>> NearestCentroid.from_parameters([[0.0], [2.0]]).predict([[0.9], [1.1]])
+        array([0, 1])
+        """
+        means = np.array(finite_array(cls.__name__, "centers", centers, 2))
+        model = cls._given(classes, priors, len(means), priors="empirical")
+        model.n_features_in_ = means.shape[1]
+        unit = number_at_least(cls.__name__, "scale", scale, 0, strictly=True)
+        model.centroids_, model.scale_ = means, np.full(means.shape[1], unit)
+        model.within_class_std_dev_ = model.scale_
+        model.deviations_ = np.zeros_like(means)
+        drawn = MemoryRows(model.sample(N_DRAWN, random_state=0).X)
+        model.certificates_ = Certificates(model._certify_more(drawn))
+        return model
+
     def _family(self) -> CentroidFamily:
         return CentroidFamily(self.metric)
 
     def _set_priors(self, weights: NDArray) -> None:
         self.class_count_, self.class_prior_ = weights, self._prior_shares(weights)
+        tell_of_sum("priors", self.priors)
 
     def _log_priors(self) -> Array:
         with np.errstate(divide="ignore"):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters
 from assay.certificates import Certificate, Certificates, agreement
 from assay.datasets.laws import Sample
-from assay.models import convergence
+from assay.discriminant.priors import PRIOR_SUM, PRIORS, tell_of_sum
 from assay.models.classes import Classifier, class_of
 from assay.parameters import Domain
 from assay.randomness import generator
@@ -27,21 +27,11 @@ from assay.rows import Block, Rows, one_blas_thread
 
 Array = NDArray[np.float64]
 
-PRIORS = (
-    parameters.nothing
-    | parameters.one_of("empirical", "uniform")
-    | parameters.array(
-        "an array of non-negative numbers, one per class",
-        lambda values: values.ndim == 1 and bool((values >= 0).all()) and float(values.sum()) > 0,
-    )
-)
-"""None is "empirical": the shares of the classes among the rows."""
+N_DRAWN = 200
+"""Rows drawn from a known law, on which its classifier is certified."""
 
 FEW_COLUMNS, MANY_COLUMNS = 32, 512
 """Columns up to which BLAS takes one thread by itself, and up to which one is as fast as several."""
-
-PRIOR_SUM = 1e-5
-"""How far a sum of priors may be from 1 before that is said."""
 
 
 class ClassLaws(ABC):
@@ -178,6 +168,7 @@ class GenerativeModel(Classifier):
         """Set `class_count_`, the rows of each class counted by weight, and `priors_`."""
         self.class_count_ = weights
         self.priors_ = self._prior_shares(weights)
+        tell_of_sum("priors", self.priors)
 
     def _prior_shares(self, weights: NDArray) -> Array:
         """π of each class, from the parameter and the weights of the classes."""
@@ -193,11 +184,7 @@ class GenerativeModel(Classifier):
         if absent.size:
             label = self.classes_[absent[0]]
             raise self._refuse("priors", f"0 for class {label!r}, which has no row of positive weight")
-        total = float(shares.sum())
-        if abs(total - 1) > PRIOR_SUM:
-            message = f"The priors do not sum to 1 but to {total:g}; they are divided by it."
-            convergence.warn(message, UserWarning)
-        return shares / total
+        return shares / shares.sum()
 
     @property
     def _has_own_priors(self) -> bool:
@@ -298,9 +285,9 @@ class GenerativeModel(Classifier):
         return Sample(self._laws().draw(codes, rng), self.classes_[codes])
 
     @classmethod
-    def _given(cls, classes: Any, priors: Any, n_classes: int, **settings: Any) -> Self:
+    def _given(cls, classes: Any, given: Any, n_classes: int, **settings: Any) -> Self:
         """An instance with classes and priors as if fitted: the beginning of `from_parameters`."""
-        model = cls(**settings)
+        model, priors = cls(**settings), given
         labels = np.arange(n_classes) if classes is None else np.asarray(classes)
         if labels.shape != (n_classes,) or len(np.unique(labels)) != n_classes:
             raise parameters.refusal(cls.__name__, "classes", f"{n_classes} different labels", classes)
@@ -311,13 +298,18 @@ class GenerativeModel(Classifier):
         if shares.shape != (n_classes,) or (shares < 0).any() or abs(shares.sum() - 1) > PRIOR_SUM:
             must_be = f"{n_classes} non-negative numbers of sum 1"
             raise parameters.refusal(cls.__name__, "priors", must_be, priors)
-        model.priors_ = model.class_count_ = shares
+        model._set_priors(shares)
         return model
 
 
 def _small_matrices(data: Rows) -> AbstractContextManager[None]:
     """One BLAS thread for matrices of the columns: several wait for each other longer than they compute."""
     return one_blas_thread() if FEW_COLUMNS < data.shape[1] <= MANY_COLUMNS else nullcontext()
+
+
+def counted(weight: float) -> str:
+    """A number of rows in words."""
+    return f"{weight:g} row" if weight == 1 else f"{weight:g} rows"
 
 
 def in_precision(model: Any, dtype: Any, *values: Any) -> list[NDArray]:

@@ -66,8 +66,14 @@ class Classifier(ClassifierMixin, Model):
             codes, weights = self._code(labels, weight)
             target = rows.beside(codes.astype(np.float64), offset)
             return self._open_external(X, target, sample_weight), weights
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give the name of "
+                "the column of labels."
+            )
         data = self._open_external(X, rows.beside(y, offset), sample_weight)
-        weights = data.reduce(rows.class_weights, combine=rows.merge_weights)
+        alone = rows.open_labels(X, y, sample_weight, data)
+        weights = alone.reduce(rows.class_weights, data.dtype, combine=rows.merge_weights)
         self._set_classes(np.array(sorted(weights)))
         return coded_rows(data, self.classes_), np.array([weights[label] for label in self.classes_.tolist()])
 

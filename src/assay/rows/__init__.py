@@ -45,6 +45,7 @@ __all__ = [
     "n_threads",
     "one_blas_thread",
     "open_external",
+    "open_labels",
     "ordered_map",
     "out_of_range",
     "real_numbers",
@@ -111,3 +112,24 @@ def open_external(X: Any, y: Any, sample_weight: Any, *, features: NDArray | Non
     from assay.rows._stream import open_stream
 
     return open_stream(X, y, sample_weight, features=features)
+
+
+def open_labels(X: Any, y: Any, sample_weight: Any, data: Rows) -> Rows:
+    """Labels and weights of rows outside memory, so that a walk over them reads no other column.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As they were given to `open_external`, the labels by the name of their column or as a Dask array.
+    data : Rows
+        What `open_external` made of them; returned where the labels cannot be read alone.
+    """
+    name = y if isinstance(y, str) else y[0] if is_name(y) else None
+    if name is not None:
+        labels = open_external(X, name, sample_weight, features=np.array([name], dtype=object))
+    elif getattr(y, "ndim", None) == 1 and hasattr(y, "chunks"):
+        labels = open_external(y[:, None], y, sample_weight)
+    else:
+        return data
+    labels.allow_missing(infinite=True)  # of the labels as features; as a target they are checked
+    return labels

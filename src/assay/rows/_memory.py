@@ -269,7 +269,7 @@ def code(labels: NDArray, classes: NDArray, weight: NDArray | None = None) -> ND
         unknown &= weight > 0
     if unknown.any():
         raise ValueError(
-            f"The label {labels[np.argmax(unknown)]!r} is not among the classes of the fit; they are "
+            f"The label {labels[unknown].tolist()[0]!r} is not among the classes of the fit; they are "
             f"{', '.join(repr(label) for label in classes[:10].tolist())}."
         )
     return places
@@ -284,10 +284,11 @@ def coded(block: Block, classes: NDArray) -> Block:
     return block._replace(y=places if y.ndim == 1 else np.column_stack([places, y[:, 1:]]))
 
 
-def class_weights(block: Block) -> dict[Any, float]:
-    """Total weight of each label of one block."""
+def class_weights(block: Block, dtype: Any = None) -> dict[Any, float]:
+    """Total weight of each label of one block, the labels in this precision."""
     assert block.y is not None
     labels = block.y if block.y.ndim == 1 else block.y[:, 0]
+    labels = labels if dtype is None else labels.astype(dtype)
     present, places = np.unique(labels, return_inverse=True)
     weights = np.bincount(places, block.weight, minlength=len(present))
     return dict(zip(present.tolist(), weights.tolist(), strict=True))

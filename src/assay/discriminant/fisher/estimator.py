@@ -27,7 +27,7 @@ from assay.discriminant.gaussian.axes import Axes, discriminant_axes, rayleigh_q
 from assay.discriminant.gaussian.covariance import Factored, factored
 from assay.discriminant.gaussian.moments import ClassMoments, class_moments
 from assay.discriminant.generative import in_precision
-from assay.discriminant.linear.certificates import eigen_certificates, rounding
+from assay.discriminant.linear.certificates import eigen_certificates, left_out, rounding
 from assay.discriminant.linear.solver import NEVER
 from assay.models.capabilities import LinearMap, ThereAndBack
 from assay.models.classes import Classifier
@@ -38,6 +38,7 @@ from assay.rows import Rows
 Array = NDArray[np.float64]
 
 SOURCE = "Sangnier §1.1.3, §1.1.5"
+INSTEAD = "LinearDiscriminantAnalysis(shrinkage='auto')"
 CUT = ("threshold_", "threshold_error_", "threshold_intervals_")
 
 
@@ -321,6 +322,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Line
         claim = "Every axis has the length that was asked for."
         return [
             *eigen_certificates(unit, means, shares, factor, len(means), dtype),
+            *left_out(means, shares, factor.whitening, factor.unwhitening, INSTEAD),
             at_most(claim, "error of a length", np.abs(lengths - 1).max(initial=0.0), tolerance, SOURCE),
             agreement("The eigenvalues are the Rayleigh quotients.", pairs, SOURCE, rtol=tolerance),
             self._same_moments(solution),

@@ -14,6 +14,7 @@ from assay.discriminant.generative import ClassLaws
 Array = NDArray[np.float64]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
+LARGEST_SINGLE = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +48,13 @@ class SharedGaussian(ClassLaws):
 
     def log_density(self, X: NDArray) -> NDArray:
         """−½‖Wᵀ(x − μ_k)‖² − ½ log|Σ| − (r/2) log 2π."""
+        dtype, X = X.dtype, in_range(X, self.whitening)
         whitening = self.whitening.astype(X.dtype)
         rows = (X - self.center.astype(X.dtype)) @ whitening
         centers = ((self.means - self.center) @ self.whitening).astype(X.dtype)
         constant = self.log_determinant + self.whitening.shape[1] * LOG_TWO_PI
         squares = squared_distances(rows, centers)
-        return np.asarray(-0.5 * (squares + X.dtype.type(constant)))
+        return np.asarray(-0.5 * (squares + X.dtype.type(constant)), dtype=dtype)
 
     def draw(self, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray:
         """μ_k + V z with z standard Gaussian."""
@@ -87,7 +89,8 @@ class OwnGaussian(ClassLaws):
         """−½‖W_kᵀ(x − μ_k)‖² − ½ log|Σ_k| − (r_k/2) log 2π."""
         values = np.empty((len(X), len(self.means)), dtype=X.dtype)
         for k, (mean, whitening) in enumerate(zip(self.means, self.whitenings, strict=True)):
-            rows = (X - mean.astype(X.dtype)) @ whitening.astype(X.dtype)
+            table = in_range(X, whitening)
+            rows = (table - mean.astype(table.dtype)) @ whitening.astype(table.dtype)
             constant = self.log_determinants[k] + whitening.shape[1] * LOG_TWO_PI
             values[:, k] = -0.5 * (np.einsum("ij,ij->i", rows, rows) + X.dtype.type(constant))
         return values
@@ -99,6 +102,11 @@ class OwnGaussian(ClassLaws):
             rows = codes == k
             X[rows] += rng.standard_normal((int(rows.sum()), root.shape[1])) @ root.T
         return X
+
+
+def in_range(X: NDArray, whitening: Array) -> NDArray:
+    """The rows, in double precision where inverse deviations are beyond the range of their own."""
+    return X if np.abs(whitening).max(initial=0.0) < LARGEST_SINGLE else X.astype(np.float64, copy=False)
 
 
 def squared_distances(rows: NDArray, centers: NDArray) -> NDArray:

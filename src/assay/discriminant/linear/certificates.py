@@ -56,16 +56,23 @@ def stored(model: Any, solution: LinearSolution, dtype: Any) -> Certificate:
     scale = np.where(scale > 0, scale, 1.0)
     size = np.maximum(1.0, np.abs(solution.means / scale).max())
     pairs = {
-        "means_": (1 + (model.means_ - solution.means) / scale / size, np.ones_like(solution.means)),
-        "xbar_": (1 + (model.xbar_ - solution.center) / scale / size, np.ones_like(solution.center)),
-        "covariance_": (
-            1 + (model.covariance_ - solution.factor.covariance) / scale / scale[:, None],
-            np.ones_like(solution.factor.covariance),
-        ),
+        "means_": in_units(model.means_, solution.means, scale * size),
+        "xbar_": in_units(model.xbar_, solution.center, scale * size),
+        "covariance_": in_units(model.covariance_, solution.factor.covariance, scale, scale[:, None]),
         "explained_variance_ratio_": (model.explained_variance_ratio_, ratios(model, solution)),
     }
     claim = "Means, covariance and variance ratios are those of the rows."
     return agreement(claim, pairs, SOURCE, rtol=10 * rounding(dtype))
+
+
+def in_units(value: Any, fresh: Array, *units: Array) -> tuple[Any, Any]:
+    """Stored and fresh numbers for `agreement`, their entries compared in units of the columns."""
+    if value is fresh:  # while fitting
+        return fresh, fresh
+    off = np.asarray(value - fresh)
+    for unit in units:
+        off = off / unit
+    return 1 + off, np.ones_like(fresh)
 
 
 def ratios(model: Any, solution: LinearSolution) -> Array:
@@ -167,17 +174,23 @@ def trial_directions(n_dims: int) -> Array:
     return trials
 
 
-def left_out(means: Array, priors: Array, factor: Factored) -> list[Certificate]:
-    """Where directions without variance within the classes are left out: the classes do not differ there."""
-    if factor.rank == len(factor.covariance):
+def left_out(
+    means: Array, priors: Array, onto: Array, back: Array, instead: str = "shrinkage='auto'"
+) -> list[Certificate]:
+    """Where directions without variance within the classes are left out: the classes do not differ there.
+
+    A row is taken to coordinates of the directions kept by `onto`, of shape (d, r), and from them by `back`.
+    """
+    n_left = onto.shape[0] - onto.shape[1]
+    if n_left == 0:
         return []
     steps = means - priors @ means
-    outside = steps - (steps @ factor.whitening) @ factor.unwhitening.T
+    outside = steps - (steps @ onto) @ back.T
     size = np.maximum(np.abs(means).max(axis=0, initial=0.0), np.abs(steps).max(axis=0, initial=0.0))
     share = np.abs(outside) / np.where(size > 0, size, 1.0)
     claim = (
-        f"The classes do not differ in the {len(factor.covariance) - factor.rank} directions in which no "
-        "class varies, which are left out."
+        f"The classes do not differ in the {n_left} directions in which no class varies, which are left out "
+        f"({instead} keeps them)."
     )
     return [at_most(claim, "difference of means left out, relative", share.max(initial=0.0), 1e-6, SOURCE)]
 

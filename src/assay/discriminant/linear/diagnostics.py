@@ -42,13 +42,19 @@ def certified_error(rates: ErrorRates, data: Rows, model: Any) -> Certificate:
     """That leave-one-out finds the error that the model expects of itself."""
     expected = rates.expected if rates.plug_in is None else rates.plug_in
     name = "the mean of 1 − max P(k | x)" if rates.plug_in is None else "Φ(−δ/2)"
-    n, k = float(np.sum(model.class_count_)), len(model.classes_)
-    share = max(expected, 1 / n)
+    weight, priors = np.asarray(model.class_count_), np.asarray(model.priors_)
+    used, k = weight > 0, len(model.classes_)
+    # Errors of the classes count by their priors: Σ π_k² e(1 − e)/n_k, which is e(1 − e)/n for their shares.
+    n = 1 / float(np.sum(priors[used] ** 2 / weight[used]))
+    share = min(max(expected, 1 / n), 0.5)
     # A model of d + K numbers per class flatters itself by about as many rows.
     bound = STANDARD_ERRORS * np.sqrt(share * (1 - share) / n) + (data.shape[1] + k) / n
+    # Without its row a class moves away from it: where nothing tells the classes apart, rules left one row
+    # out are worse than guessing, which no law is.
+    left = min(rates.leave_one_out, 1 - 1 / k)
     within = f"within {STANDARD_ERRORS:g} standard errors"
     claim = f"The error that the model expects, {name}, is that of leave-one-out {within}."
-    gap, source = abs(expected - rates.leave_one_out), "Douc & Le Corff §8.4"
+    gap, source = abs(expected - left), "Douc & Le Corff §8.4"
     quantity = f"difference of {expected:.3g} expected and {rates.leave_one_out:.3g} left out"
     return at_most(claim, quantity, gap, bound, source, trivial=1.0)
 

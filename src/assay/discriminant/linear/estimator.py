@@ -16,7 +16,7 @@ from assay.datasets.requirements import covariance_stack, finite_array
 from assay.discriminant.gaussian.covariance import Factored, factored
 from assay.discriminant.gaussian.gathering import ESTIMATOR, SHRINKAGE, Gathered
 from assay.discriminant.gaussian.laws import SharedGaussian
-from assay.discriminant.generative import PRIORS, GenerativeModel, check_fitted, in_precision
+from assay.discriminant.generative import GenerativeModel, check_fitted, in_precision
 from assay.discriminant.linear import certificates as proofs
 from assay.discriminant.linear import forms
 from assay.discriminant.linear.diagnostics import assumption_proofs, certified_error, measured_errors
@@ -37,6 +37,7 @@ from assay.discriminant.linear.solver import (
     shared_gaussian,
     solve_linear,
 )
+from assay.discriminant.priors import PRIORS
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.suitability import Suitability
@@ -333,7 +334,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return [
             *proofs.equations(self, factor, priors, dtype),
             *proofs.eigen_certificates(self.scalings_, means, priors, factor, len(means), dtype),
-            *proofs.left_out(means, priors, factor),
+            *proofs.left_out(means, priors, factor.whitening, factor.unwhitening),
         ]
 
     def _proofs(self, laws: LinearSolution, statistics: Gathered, data: Rows) -> list[Certificate]:
@@ -342,9 +343,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         factor = laws.factor if self.covariance_ is laws.factor.covariance else self._factor()
         found = [self._stored_counts(moments.weight), proofs.stored(self, laws, dtype)]
         if self._is_likelihood:
-            empirical = self._prior_shares(moments.weight) if self._has_own_priors else None
+            priors = np.asarray(self.priors_, dtype=np.float64) if self._has_own_priors else None
             means = np.asarray(self.means_, dtype=np.float64)
-            found.append(proofs.likelihood_gradient(moments, means, factor, empirical, dtype))
+            found.append(proofs.likelihood_gradient(moments, means, factor, priors, dtype))
         return [*found, *self._structure(factor, dtype)]
 
     def _certify_more(self, data: Rows) -> list[Certificate]:

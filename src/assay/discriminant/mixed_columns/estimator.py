@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
-from assay.certificates import Certificate, agreement, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.datasets import requirements
-from assay.discriminant.generative import PRIORS, GenerativeModel
+from assay.discriminant.generative import N_DRAWN, GenerativeModel
 from assay.discriminant.mixed_columns.laws import (
     SOURCE,
     MixedFamily,
@@ -23,9 +23,10 @@ from assay.discriminant.mixed_columns.laws import (
     mixed_laws,
     zeros_and_ones,
 )
+from assay.discriminant.priors import PRIORS
 from assay.models.levels import CATEGORICAL_FEATURES
 from assay.parameters import Domain
-from assay.rows import Rows
+from assay.rows import MemoryRows, Rows
 
 
 class MixedDiscriminant(GenerativeModel):
@@ -39,7 +40,7 @@ class MixedDiscriminant(GenerativeModel):
     going to the first.
 
     The maximum is closed: shares of the classes, means and covariances with divisor n_k, and frequencies of
-    ones, by one walk for each kind of columns.
+    ones, by one walk (one more where "auto" looks for the yes-no columns).
 
     Assumes: within a class Gaussian columns independent of the yes-no columns, and these of each other.
 
@@ -160,6 +161,8 @@ class MixedDiscriminant(GenerativeModel):
         model.binary_ = list(range(d, model.n_features_in_))
         stack = requirements.covariance_stack(name, "covariances", covariances, n_classes, d)
         model.means_, model.covariance_, model.probabilities_ = centers, np.array(stack), chances
+        drawn = MemoryRows(model.sample(N_DRAWN, random_state=0).X)
+        model.certificates_ = Certificates(model._certify_more(drawn))
         return model
 
     # Columns.
@@ -193,7 +196,7 @@ class MixedDiscriminant(GenerativeModel):
 
     def _family(self) -> MixedFamily:
         shared = self.covariance == "shared"
-        return MixedFamily(self._columns, shared, float(self.alpha), float(self.var_smoothing))
+        return MixedFamily(self._columns, shared, float(self.alpha), float(self.var_smoothing), self.classes_)
 
     def _keep_laws(self, laws: MixedLaws, statistics: MixedStatistics, data: Rows) -> None:
         self.means_, self.covariance_ = laws.gaussian.means, laws.covariances
@@ -223,9 +226,8 @@ class MixedDiscriminant(GenerativeModel):
     def _gradient(self, family: MixedFamily, statistics: MixedStatistics) -> float:
         """In units of the classes: Wᵀ(mean − μ), WᵀSW − I less what was added, and frequencies."""
         moments, worst = statistics.moments, 0.0
-        added = family.covariances(moments) - MixedFamily(family.columns, family.shared, 0, 0).covariances(
-            moments
-        )
+        plain = MixedFamily(family.columns, family.shared, 0, 0, family.labels)
+        added = family.covariances(moments) - plain.covariances(moments)
         laws = self._laws()
         shared = sum(moments.weight) if family.shared else None
         for k, white in enumerate(laws.gaussian.whitenings):
@@ -239,8 +241,10 @@ class MixedDiscriminant(GenerativeModel):
         return float(max(worst, binary))
 
     def _certify_more(self, data: Rows) -> list[Certificate]:
-        forms = [self.form(self.classes_[0], label) for label in self.classes_[1:]]
-        worst = data.reduce(form_block, self._laws(), self._log_priors(), forms, combine=max)
+        # About a point amid the means: far from it, terms that cancel would hide every digit.
+        origin = np.asarray(self.means_).mean(axis=0)
+        forms = [self._form_about(origin, 0, k) for k in range(1, len(self.classes_))]
+        worst = data.reduce(form_block, self._laws(), self._log_priors(), forms, origin, combine=max)
         claim = "The form ½uᵀQu + αᵀu + βᵀv + b is the difference of log-joints at every row."
         return [at_most(claim, "relative deviation of the form", worst, 1e-7, SOURCE)]
 
@@ -254,21 +258,17 @@ class MixedDiscriminant(GenerativeModel):
         """
         check_is_fitted(self)
         low, high = self._place(first, 0), self._place(second, -1)
-        laws, logs = self._laws(), self._log_priors()
+        return self._form_about(np.zeros(np.shape(self.means_)[1]), low, high)
+
+    def _form_about(self, origin: NDArray, low: int, high: int) -> MixedForm:
+        """The form in Gaussian coordinates about a point."""
+        laws, logs, means = self._laws(), self._log_priors(), self.means_ - origin
         precisions = [laws.gaussian.whitenings[k] @ laws.gaussian.whitenings[k].T for k in (low, high)]
-        slopes = [precision @ self.means_[k] for precision, k in zip(precisions, (low, high), strict=True)]
+        slopes = [precision @ means[k] for precision, k in zip(precisions, (low, high), strict=True)]
         offset = logs[high] - logs[low]
         offset += 0.5 * (laws.gaussian.log_determinants[low] - laws.gaussian.log_determinants[high])
-        offset += 0.5 * (self.means_[low] @ slopes[0] - self.means_[high] @ slopes[1])
+        offset += 0.5 * (means[low] @ slopes[0] - means[high] @ slopes[1])
         ones, zeros = laws.binary.log_ones, laws.binary.log_zeros
         offset += (zeros[high] - zeros[low]).sum()
         beta = (ones[high] - zeros[high]) - (ones[low] - zeros[low])
         return MixedForm(precisions[0] - precisions[1], slopes[1] - slopes[0], beta, float(offset))
-
-    def _place(self, label: Any, default: int) -> int:
-        if label is None:
-            return default % len(self.classes_)
-        places = np.flatnonzero(self.classes_ == label)
-        if not places.size:
-            raise ValueError(f"{label!r} is not among the classes of {type(self).__name__}.")
-        return int(places[0])

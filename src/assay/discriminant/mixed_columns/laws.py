@@ -11,8 +11,8 @@ from scipy.linalg import solve_triangular
 
 from assay.discriminant.gaussian.laws import OwnGaussian
 from assay.discriminant.gaussian.moments import ClassMoments, class_moments
-from assay.discriminant.generative import ClassLaws, Family, joint
-from assay.discriminant.naive_bayes.columns import BernoulliFamily, BernoulliLaws, Share, Totals
+from assay.discriminant.generative import ClassLaws, Family, counted, joint
+from assay.discriminant.naive_bayes.columns import BernoulliFamily, BernoulliLaws, Totals, require_marks
 from assay.rows import Block, MappedRows, Rows
 
 Array = NDArray[np.float64]
@@ -54,15 +54,23 @@ class MixedLaws(ClassLaws):
 def mixed_laws(means: Array, covariances: Array, probabilities: Array, columns: Any) -> MixedLaws:
     """The laws with these numbers; each covariance is factored in units of its own deviations."""
     whitenings, roots, determinants = [], [], []
-    for covariance in covariances:
+    for place, covariance in enumerate(covariances):
         units = np.sqrt(np.diagonal(covariance))
-        root = np.linalg.cholesky(covariance / np.outer(units, units))
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                root = np.linalg.cholesky(covariance / np.outer(units, units))
+        except np.linalg.LinAlgError:
+            raise SingularClassError(place) from None
         inverse = solve_triangular(root, np.eye(len(units)), lower=True) if len(units) else root
         whitenings.append(inverse.T / units[:, None])
         roots.append(root * units[:, None])
         determinants.append(2 * (np.log(np.diagonal(root)).sum() + np.log(units).sum()))
     gaussian = OwnGaussian(means, whitenings, roots, np.array(determinants))
     return MixedLaws(gaussian, BernoulliLaws(np.log(probabilities)), columns, covariances)
+
+
+class SingularClassError(ValueError):
+    """The covariance of a class has no inverse: its place is the only argument."""
 
 
 class MixedStatistics(NamedTuple):
@@ -75,15 +83,25 @@ class MixedStatistics(NamedTuple):
 class MixedFamily(Family):
     """Moments of some columns, counts of the others."""
 
-    def __init__(self, columns: Any, shared: bool, alpha: float, var_smoothing: float) -> None:
+    def __init__(
+        self, columns: Any, shared: bool, alpha: float, var_smoothing: float, labels: NDArray
+    ) -> None:
         self.columns, self.shared, self.var_smoothing = columns, shared, var_smoothing
+        self.labels = labels
         self.frequencies = BernoulliFamily(max(alpha, LEAST_ALPHA))
 
     def gather(self, data: Rows, n_classes: int) -> MixedStatistics:
-        """One walk for each kind of columns."""
-        part = MappedRows(data, chosen_block, self.columns[0], width=len(self.columns[0]))
-        totals = data.reduce(binary_block, self.columns[1], self.frequencies, n_classes)
-        return MixedStatistics(class_moments(part, n_classes, apart=True), totals)
+        """One walk: the means of the yes-no columns are their frequencies of ones."""
+        continuous, binary = self.columns
+        every = class_moments(MappedRows(data, checked_block, binary), n_classes, apart=True)
+        counts = np.repeat(every.weight[:, None], len(binary), axis=1)
+        # A mean within rounding of 0 or 1 is that of a column without, or with nothing but, ones.
+        shares = np.clip(every.means[:, binary], 0.0, 1.0)
+        part = np.ix_(np.arange(n_classes), continuous, continuous)
+        moments = ClassMoments(
+            every.weight, every.means[:, continuous], every.scatters[part], every.constant[continuous]
+        )
+        return MixedStatistics(moments, Totals(counts, counts * shares))
 
     def covariances(self, moments: ClassMoments) -> Array:
         """Of each class with divisor w_k, or of all with divisor n; a share of the total variances added."""
@@ -100,23 +118,20 @@ class MixedFamily(Family):
         covariances = self.covariances(statistics.moments)
         try:
             return mixed_laws(statistics.moments.means, covariances, chances, self.columns)
-        except np.linalg.LinAlgError:
+        except SingularClassError as where:
+            label = self.labels[where.args[0] : where.args[0] + 1].tolist()[0]
+            weight = statistics.moments.weight[where.args[0]]
             raise ValueError(
-                "A covariance of the Gaussian columns is singular: a class has too few rows or its columns "
-                "depend on each other. Set 'var_smoothing' to 1e-9 or more, or covariance='shared'."
+                f"The covariance of the Gaussian columns of class {label!r} is singular ({counted(weight)}, "
+                f"{len(self.columns[0])} columns): set 'var_smoothing' to 1e-9 or more, or "
+                "covariance='shared'."
             ) from None
 
 
-def chosen_block(block: Block, columns: NDArray[np.intp]) -> Block:
-    """The block with some columns alone."""
-    return block._replace(X=block.dense[:, columns])
-
-
-def binary_block(block: Block, columns: NDArray[np.intp], family: BernoulliFamily, n_classes: int) -> Totals:
-    """Counts of the yes-no columns of one block."""
-    assert block.y is not None
-    X = block.dense[:, columns].astype(np.float64)
-    return family.gather(Share(X, block.y.astype(np.intp), block.weights, n_classes), None)
+def checked_block(block: Block, binary: NDArray[np.intp]) -> Block:
+    """The block, refused where a yes-no column holds something else."""
+    require_marks(block.dense[:, binary])
+    return block
 
 
 def zeros_and_ones(block: Block) -> NDArray[np.bool_]:
@@ -151,10 +166,13 @@ class MixedForm(NamedTuple):
         return np.asarray(bent + rows @ self.alpha + marks @ self.beta + self.b)
 
 
-def form_block(block: Block, laws: MixedLaws, log_priors: Array, forms: list[MixedForm]) -> float:
-    """Largest deviation of the forms from the log-odds, beside the largest of their terms."""
+def form_block(
+    block: Block, laws: MixedLaws, log_priors: Array, forms: list[MixedForm], origin: Array
+) -> float:
+    """Largest deviation of the forms about a point from the log-odds, beside the largest of their terms."""
     X = block.dense.astype(np.float64)
     U, V = (X[:, columns] for columns in laws.columns)
+    U = U - origin
     values = joint(X, laws, log_priors)
     known = np.isfinite(log_priors)
     worst = 0.0

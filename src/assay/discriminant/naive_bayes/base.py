@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import rows
 from assay.certificates import Certificate, Certificates, at_most
-from assay.discriminant.generative import GenerativeModel, joint
+from assay.discriminant.generative import N_DRAWN, GenerativeModel, joint
 from assay.discriminant.naive_bayes.columns import Array, PoissonLaws
 from assay.discriminant.naive_bayes.kernel_columns import KernelLaws
 from assay.discriminant.naive_bayes.product import (
@@ -44,7 +44,8 @@ class IndependentColumns(GenerativeModel):
         """The laws that the fitted attributes say."""
 
     def _family(self) -> ProductFamily:
-        return ProductFamily(self._groups(), self.n_features_in_)
+        names = getattr(self, "feature_names_in_", None)
+        return ProductFamily(self._groups(), self.n_features_in_, self.classes_, names)
 
     def _every_column(self) -> NDArray[np.intp]:
         return np.arange(self.n_features_in_)
@@ -61,6 +62,12 @@ class IndependentColumns(GenerativeModel):
         worst = data.reduce(form_deviation, laws, log_priors, form, combine=max)
         claim = "The log-joint is the linear form B_kᵀz(x) + b_k at every row without missing values."
         return [at_most(claim, "relative deviation of the linear form", worst, SAME, "Wei §7.3.2")]
+
+    def _as_oracle(self) -> Self:
+        """The classifier of laws that were given, certified on rows drawn from them."""
+        drawn = MemoryRows(self.sample(N_DRAWN, random_state=0).X)
+        self.certificates_ = Certificates(self._certify_more(drawn))
+        return self
 
     def linear_form(self) -> LinearForm:
         """The classifier as a linear one, in marks of levels, columns and squares.
@@ -100,13 +107,15 @@ def form_deviation(block: Block, laws: ProductLaws, log_priors: Array, form: Lin
         return 0.0
     expected = joint(X, laws, log_priors) + _factorials(laws, X)[:, None]
     found = form.log_joint(X)
-    found[np.isneginf(found - log_priors).all(axis=1)] = expected[np.isneginf(found - log_priors).all(axis=1)]
+    # A row that no class of positive prior can have tells nothing.
+    impossible = np.isneginf(found[:, np.isfinite(log_priors)]).all(axis=1)
+    found[impossible] = expected[impossible]
     known = np.isfinite(expected)
     if not np.array_equal(known, np.isfinite(found)):
         return float("inf")
     scale = np.abs(form.features(X)) @ np.abs(np.where(np.isfinite(form.coef), form.coef, 0.0)).T
     scale += np.abs(np.where(np.isfinite(form.intercept), form.intercept, 0.0)) + 1.0
-    return float(np.max(np.abs(expected - found)[known] / scale[known], initial=0.0))
+    return float(np.max(np.abs(expected[known] - found[known]) / scale[known], initial=0.0))
 
 
 def _factorials(laws: ProductLaws, X: Array) -> Array:

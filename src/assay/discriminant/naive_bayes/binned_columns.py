@@ -76,7 +76,8 @@ class CategoricalLaws(ColumnLaws):
 
     def linear_features(self, X: Array) -> Array:
         """Features of the linear form."""
-        pieces = [(X[:, j, None] == np.arange(size)).astype(np.float64) for j, size in enumerate(self.sizes)]
+        levels = np.trunc(X)  # numbers that are not whole are cut, as when they are counted
+        pieces = [(levels[:, [j]] == np.arange(size)).astype(np.float64) for j, size in enumerate(self.sizes)]
         return np.hstack(pieces)
 
     def linear_names(self, names: list[str]) -> list[str]:

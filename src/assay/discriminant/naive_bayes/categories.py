@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from assay import parameters
 from assay.base import LARGE
 from assay.certificates import Certificate, agreement
 from assay.discriminant.naive_bayes.binned_columns import MOST_LEVELS, CategoricalFamily, CategoricalLaws
-from assay.discriminant.naive_bayes.counts import ALPHA, SMOOTHED, DiscreteBayes, never
+from assay.discriminant.naive_bayes.counts import ALPHA, SMOOTHED, DiscreteBayes, never, shares_of
 from assay.discriminant.naive_bayes.product import Group, ProductLaws, ProductStatistics
 from assay.models import convergence
 from assay.parameters import Domain
@@ -119,6 +119,36 @@ class CategoricalNB(DiscreteBayes):
     def decision_function(self, X: Any) -> Any:
         """Not there, as in scikit-learn: take `predict_joint_log_proba`."""
 
+    @classmethod
+    def from_parameters(cls, probabilities: Any, priors: Any = None, classes: Any = None) -> Self:
+        """The oracle: the classifier of a known law of levels.
+
+        Parameters
+        ----------
+        probabilities : list of array-like of shape (n_classes, n_levels)
+            One for each column, with sum 1 in each class.
+        priors, classes : array-like of shape (n_classes,), optional
+            Equal priors, and classes 0, 1, … by default.
+
+        Examples
+        --------
+        >>> from assay.discriminant import CategoricalNB
+        >>> CategoricalNB.from_parameters([[[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]]]).predict([[0], [2]])
+        array([1, 0])
+        """
+        tables = [shares_of(cls.__name__, table, of_rows=True) for table in probabilities]
+        n_classes = len(tables[0]) if tables else 0
+        if not tables or any(len(table) != n_classes for table in tables):
+            must_be = "a list of arrays, one per column, each with one row per class"
+            raise parameters.refusal(cls.__name__, "probabilities", must_be, probabilities)
+        model = cls._given(classes, priors, n_classes, alpha=0.0)
+        model.n_features_in_ = len(tables)
+        with np.errstate(divide="ignore"):
+            model.feature_log_prob_ = [np.log(table) for table in tables]
+        model.category_count_ = [model.class_count_[:, None] * table for table in tables]
+        model.n_categories_ = np.array([table.shape[1] for table in tables])
+        return model._as_oracle()
+
     def _groups(self) -> list[Group]:
         least = np.asarray(0 if self.min_categories is None else self.min_categories, dtype=int)
         if least.max(initial=0) > MOST_LEVELS:
@@ -142,12 +172,17 @@ class CategoricalNB(DiscreteBayes):
     def _open_new_rows(self, X: Any, *others: Any, **options: Any) -> Rows:
         data = super()._open_new_rows(X, *others, **options)
         if isinstance(data, MemoryRows) and "n_categories_" in vars(self):
+            if np.fmin.reduce(data.X, axis=None, initial=0.0) < 0:
+                raise ValueError(
+                    "Negative values in data passed to CategoricalNB (input X): columns must hold levels "
+                    "0, 1, …"
+                )
             beyond = np.fmax.reduce(data.X, axis=0, initial=0.0) >= self.n_categories_
             if beyond.any():
                 place = int(np.argmax(beyond))
                 convergence.warn(
-                    f"Column {place} has levels that were not there at the fit (from "
-                    f"{self.n_categories_[place]} on); each has the probability of a level without any row.",
+                    f"Column {place} has levels that were not there at the fit (of 0 … "
+                    f"{self.n_categories_[place] - 1}); each has the probability of a level without any row.",
                     UserWarning,
                 )
         return data

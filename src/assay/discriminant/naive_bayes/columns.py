@@ -201,6 +201,15 @@ def marked(X: Any, binarize: float | None) -> Any:
     return np.where(np.isnan(X), np.nan, (binarize < X).astype(np.float64))
 
 
+def require_marks(values: NDArray) -> None:
+    """Raise one sentence unless yes-no columns hold 0, 1 and missing values alone."""
+    if not np.all((values == 0) | (values == 1) | np.isnan(values)):
+        raise ValueError(
+            "A column of the family 'bernoulli' must hold 0 and 1 alone; give it another family, or "
+            "a threshold by BernoulliNB(binarize=...)."
+        )
+
+
 def _masked_product(marks: Array, logs: Array) -> Array:
     """Σ_j m_j log p_kj with 0·(−∞) = 0."""
     finite = np.isfinite(logs)
@@ -224,12 +233,7 @@ class BernoulliFamily(ColumnFamily):
         """Statistics of one block."""
         X = marked(share.X, self.binarize)
         if self.binarize is None:
-            values = X if isinstance(X, np.ndarray) else X.data
-            if not np.all((values == 0) | (values == 1) | np.isnan(values)):
-                raise ValueError(
-                    "A column of the family 'bernoulli' must hold 0 and 1 alone; give it another family, or "
-                    "a threshold by BernoulliNB(binarize=...)."
-                )
+            require_marks(X if isinstance(X, np.ndarray) else X.data)
         return class_totals(share._replace(X=X))
 
     def estimate(self, statistics: Totals, state: Any) -> BernoulliLaws:

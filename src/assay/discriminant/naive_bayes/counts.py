@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from assay import parameters
 from assay.certificates import Certificate, agreement
-from assay.discriminant.generative import PRIORS
+from assay.datasets.requirements import finite_array, number_at_least
 from assay.discriminant.naive_bayes.base import Incremental
 from assay.discriminant.naive_bayes.columns import (
     MOST_ALPHA,
@@ -22,7 +22,7 @@ from assay.discriminant.naive_bayes.columns import (
 )
 from assay.discriminant.naive_bayes.product import Group, ProductLaws, ProductStatistics
 from assay.discriminant.naive_bayes.words import MultinomialFamily, MultinomialLaws
-from assay.models import convergence
+from assay.discriminant.priors import PRIOR_SUM, PRIORS, tell_of_sum
 from assay.parameters import Domain
 from assay.rows import Rows
 
@@ -82,6 +82,7 @@ class DiscreteBayes(Incremental):
         self.class_count_ = weights
         with np.errstate(divide="ignore"):
             self.class_log_prior_ = np.log(self._prior_shares(weights))
+        tell_of_sum("class_prior", self.class_prior)
 
     def _log_priors(self) -> Array:
         return np.asarray(self.class_log_prior_, dtype=np.float64)
@@ -98,15 +99,22 @@ class DiscreteBayes(Incremental):
         return agreement(claim, {"feature_count_": (sums, fresh)}, "Wei §7.3.2", rtol=1e-9)
 
 
+def shares_of(owner: str, probabilities: Any, *, of_rows: bool = False) -> Array:
+    """Given probabilities, one row per class; with `of_rows` each row sums to 1."""
+    chances = np.array(finite_array(owner, "probabilities", probabilities, 2))
+    if np.any((chances < 0) | (chances > 1)):
+        raise parameters.refusal(owner, "probabilities", "numbers between 0 and 1", probabilities)
+    if of_rows and np.abs(chances.sum(axis=1) - 1).max() > PRIOR_SUM:
+        raise parameters.refusal(owner, "probabilities", "numbers of sum 1 in each class", probabilities)
+    return chances
+
+
 def _given_shares(model: Any, weights: NDArray) -> Array:
     shares = np.array(model.class_prior, dtype=np.float64)
     if shares.shape != weights.shape:
         raise ValueError(
             f"Number of priors must match number of classes ({len(weights)}). Got {len(shares)}."
         )
-    if abs(shares.sum() - 1) > 1e-5:
-        message = f"The 'class_prior' does not sum to 1 but to {shares.sum():g}; it is divided by that."
-        convergence.warn(message, UserWarning)
     return np.asarray(shares / shares.sum())
 
 
@@ -187,6 +195,31 @@ class BernoulliNB(DiscreteBayes):
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+
+    @classmethod
+    def from_parameters(cls, probabilities: Any, priors: Any = None, classes: Any = None) -> Self:
+        """The oracle: the classifier of a known law of zeros and ones.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (n_classes, n_features)
+            Of a one, between 0 and 1.
+        priors, classes : array-like of shape (n_classes,), optional
+            Equal priors, and classes 0, 1, … by default.
+
+        Examples
+        --------
+        >>> from assay.discriminant import BernoulliNB
+        >>> BernoulliNB.from_parameters([[0.2, 0.5], [0.7, 0.5]]).predict([[1, 0], [0, 1]])
+        array([1, 0])
+        """
+        chances = shares_of(cls.__name__, probabilities)
+        model = cls._given(classes, priors, len(chances), binarize=None)
+        model.n_features_in_ = chances.shape[1]
+        with np.errstate(divide="ignore"):
+            model.feature_log_prob_ = np.log(chances)
+        model.feature_count_ = model.class_count_[:, None] * chances
+        return model._as_oracle()
 
     def _groups(self) -> list[Group]:
         return [Group(BernoulliFamily(self._alpha, self.binarize), self._every_column())]
@@ -282,6 +315,36 @@ class MultinomialNB(DiscreteBayes):
     @available_if(never)
     def decision_function(self, X: Any) -> Any:
         """Not there, as in scikit-learn: take `predict_joint_log_proba`."""
+
+    @classmethod
+    def from_parameters(
+        cls, probabilities: Any, priors: Any = None, classes: Any = None, *, row_total: float = 1.0
+    ) -> Self:
+        """The oracle: the classifier of a known law of words.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (n_classes, n_features)
+            Of each word, with sum 1 in each class.
+        priors, classes : array-like of shape (n_classes,), optional
+            Equal priors, and classes 0, 1, … by default.
+        row_total : float, default=1.0
+            Mean number of words of a row, for `sample`.
+
+        Examples
+        --------
+        >>> from assay.discriminant import MultinomialNB
+        >>> MultinomialNB.from_parameters([[0.2, 0.8], [0.5, 0.5]]).predict([[1, 4], [2, 1]])
+        array([0, 1])
+        """
+        chances = shares_of(cls.__name__, probabilities, of_rows=True)
+        model = cls._given(classes, priors, len(chances))
+        model.n_features_in_ = chances.shape[1]
+        model.row_total_ = number_at_least(cls.__name__, "row_total", row_total, 0)
+        with np.errstate(divide="ignore"):
+            model.feature_log_prob_ = np.log(chances)
+        model.feature_count_ = model.class_count_[:, None] * chances * model.row_total_
+        return model._as_oracle()
 
     def _groups(self) -> list[Group]:
         return [Group(MultinomialFamily(self._alpha), self._every_column())]

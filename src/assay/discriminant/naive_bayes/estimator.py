@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
-from assay.discriminant.generative import PRIORS
 from assay.discriminant.naive_bayes.base import IndependentColumns
 from assay.discriminant.naive_bayes.binned_columns import CategoricalFamily, HistogramFamily
 from assay.discriminant.naive_bayes.columns import (
@@ -23,6 +22,7 @@ from assay.discriminant.naive_bayes.gaussian_columns import GaussianFamily
 from assay.discriminant.naive_bayes.kernel_columns import KernelFamily
 from assay.discriminant.naive_bayes.product import LAWS, Group, ProductLaws, ProductStatistics
 from assay.discriminant.naive_bayes.words import MultinomialFamily
+from assay.discriminant.priors import PRIORS
 from assay.models import convergence
 from assay.models.levels import CATEGORICAL_FEATURES, LevelledTable
 from assay.parameters import Domain
@@ -143,6 +143,47 @@ class NaiveBayes(LevelledTable, IndependentColumns):
         self.n_bins = n_bins
         self.categorical_features = categorical_features
 
+    @classmethod
+    def from_parameters(cls, laws: Mapping[str, Any], priors: Any = None, classes: Any = None) -> Self:
+        """The oracle: the classifier of known laws of the columns.
+
+        Parameters
+        ----------
+        laws : dict
+            For each family its columns and its numbers, as `laws_` has them after a fit.
+        priors, classes : array-like of shape (n_classes,), optional
+            Equal priors, and classes 0, 1, … by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from assay.discriminant import NaiveBayes
+        >>> oracle = NaiveBayes.from_parameters({
+        ...     "gaussian": {"columns": [0], "means": [[-1.0], [1.0]], "variances": [[1.0], [1.0]]},
+        ...     "poisson": {"columns": [1], "rates": [[2.0], [5.0]]}})
+        >>> oracle.predict([[-0.5, 1], [0.5, 6]])
+        array([0, 1])
+        """
+        stored, columns = {}, []
+        for name, numbers in laws.items():
+            if name not in LAWS or "columns" not in numbers:
+                must_be = f"a dict of families ({', '.join(NAMES)}), each with its 'columns' and its numbers"
+                raise parameters.refusal(cls.__name__, "laws", must_be, laws)
+            stored[name] = {key: _numbers(value) for key, value in numbers.items()}
+            stored[name]["columns"] = np.asarray(numbers["columns"], dtype=np.intp)
+            if name == "categorical" and "log_unseen" not in numbers:  # an unseen level tells nothing
+                shape = len(stored[name]["columns"]), len(stored[name]["log_probabilities"][0])
+                stored[name]["log_unseen"] = np.zeros(shape)
+            columns += [(int(place), name) for place in stored[name]["columns"]]
+        if [place for place, _ in sorted(columns)] != list(range(len(columns))) or not columns:
+            raise parameters.refusal(cls.__name__, "laws", "laws of columns 0, 1, … without gaps", laws)
+        first = next(iter(stored))
+        known = LAWS[first](**{key: value for key, value in stored[first].items() if key != "columns"})
+        model = cls._given(classes, priors, known.n_classes)
+        model.n_features_in_, model.levels_ = len(columns), {}
+        model.families_, model.laws_ = [name for _, name in sorted(columns)], stored
+        return model._as_oracle()
+
     # Columns: which family each has, and levels of text as numbers.
 
     def _open_classes(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Any:
@@ -181,11 +222,12 @@ class NaiveBayes(LevelledTable, IndependentColumns):
         values = data.X[:, stored["columns"]]
         values = values.toarray() if data.is_sparse else values
         sizes = np.array([table.shape[1] for table in stored["log_probabilities"]])
-        unseen = np.flatnonzero(np.fmax.reduce(values, axis=0, initial=0.0) >= sizes)
+        beyond = np.fmax.reduce(values, axis=0, initial=0.0) >= sizes
+        unseen = np.flatnonzero(beyond | (np.fmin.reduce(values, axis=0, initial=0.0) < 0))
         if unseen.size:
             place = int(stored["columns"][unseen[0]])
             convergence.warn(
-                f"Column {place} has levels that were not there at the fit (from {sizes[unseen[0]]} on); "
+                f"Column {place} has levels that were not there at the fit (of 0 … {sizes[unseen[0]] - 1}); "
                 f"{self._unseen_words}.",
                 UserWarning,
             )
@@ -264,6 +306,16 @@ class NaiveBayes(LevelledTable, IndependentColumns):
             columns.append(stored["columns"])
             parts.append(LAWS[name](**numbers))
         return ProductLaws(columns, parts, self.n_features_in_)
+
+
+def _numbers(value: Any) -> Any:
+    """Numbers of a law: one of them, an array, or a list of arrays of several shapes."""
+    several = isinstance(value, (list, tuple))
+    if value is None or (not several and np.ndim(value) == 0):
+        return value
+    if several and len({np.shape(item) for item in value}) > 1:
+        return [np.asarray(item, dtype=np.float64) for item in value]
+    return np.asarray(value, dtype=np.float64)
 
 
 def _boolean_columns(X: Any) -> Any:

@@ -90,6 +90,10 @@ class Spread(NamedTuple):
     total: Array
 
 
+class FlatColumnError(ValueError):
+    """A column does not vary within a class: the places of the class and of the column in its group."""
+
+
 class GaussianFamily(ColumnFamily):
     """Means and variances of classes; a share of the largest variance of a column is added to each."""
 
@@ -159,11 +163,7 @@ class GaussianFamily(ColumnFamily):
         own = np.where(spread.counts > 0, spread.scatter / heavy, spread.total)
         variances = own + epsilon
         if np.any(variances <= 0):
-            k, j = np.argwhere(variances <= 0)[0]
-            raise ValueError(
-                f"Column {j} does not vary within class {k} (by place), so that it has no density there. "
-                "Set var_smoothing above 0, or give the column another family."
-            )
+            raise FlatColumnError(*np.argwhere(variances <= 0)[0].tolist())
         return GaussianLaws(spread.means, variances)
 
     def gradient(self, laws: GaussianLaws, statistics: Moments, state: Array) -> float:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, agreement
-from assay.discriminant.generative import PRIORS
+from assay.datasets.requirements import finite_array, of_shape
 from assay.discriminant.naive_bayes.base import Incremental
 from assay.discriminant.naive_bayes.columns import (
     Array,
 )
 from assay.discriminant.naive_bayes.gaussian_columns import GaussianFamily, GaussianLaws
 from assay.discriminant.naive_bayes.product import Group, ProductLaws, ProductStatistics
+from assay.discriminant.priors import PRIORS, tell_of_sum
 from assay.parameters import Domain
 from assay.rows import Rows
 
@@ -85,11 +86,39 @@ class GaussianNB(Incremental):
         self.priors = priors
         self.var_smoothing = var_smoothing
 
+    @classmethod
+    def from_parameters(cls, means: Any, variances: Any, priors: Any = None, classes: Any = None) -> Self:
+        """The oracle: the classifier of a known law.
+
+        Parameters
+        ----------
+        means, variances : array-like of shape (n_classes, n_features)
+        priors : array-like of shape (n_classes,), optional
+            Equal by default.
+        classes : array-like of shape (n_classes,), optional
+            Increasing labels; 0, 1, … by default.
+
+        Examples
+        --------
+        >>> from assay.discriminant import GaussianNB
+        >>> GaussianNB.from_parameters([[0.0], [0.0]], [[1.0], [4.0]]).predict([[0.0], [3.0]])
+        array([0, 1])
+        """
+        centers = np.array(finite_array(cls.__name__, "means", means, 2))
+        spreads = np.array(of_shape(cls.__name__, "variances", variances, centers.shape))
+        if np.any(spreads <= 0):
+            raise parameters.refusal(cls.__name__, "variances", "numbers above 0", variances)
+        model = cls._given(classes, priors, len(centers), var_smoothing=0.0)
+        model.n_features_in_, model.epsilon_ = centers.shape[1], 0.0
+        model.theta_, model.var_ = centers, spreads
+        return model._as_oracle()
+
     def _groups(self) -> list[Group]:
         return [Group(GaussianFamily(float(self.var_smoothing)), self._every_column())]
 
     def _set_priors(self, weights: NDArray) -> None:
         self.class_count_, self.class_prior_ = weights, self._prior_shares(weights)
+        tell_of_sum("priors", self.priors)
 
     def _log_priors(self) -> Array:
         with np.errstate(divide="ignore"):

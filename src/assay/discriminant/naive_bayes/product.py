@@ -19,7 +19,7 @@ from assay.discriminant.naive_bayes.columns import (
     PoissonLaws,
     Share,
 )
-from assay.discriminant.naive_bayes.gaussian_columns import GaussianLaws
+from assay.discriminant.naive_bayes.gaussian_columns import FlatColumnError, GaussianLaws
 from assay.discriminant.naive_bayes.kernel_columns import KernelLaws
 from assay.discriminant.naive_bayes.words import MultinomialLaws
 from assay.rows import Block, Rows
@@ -56,8 +56,9 @@ class ProductStatistics(NamedTuple):
 class ProductFamily(Family):
     """Independent groups of columns."""
 
-    def __init__(self, groups: list[Group], n_columns: int) -> None:
+    def __init__(self, groups: list[Group], n_columns: int, labels: NDArray, names: Any = None) -> None:
         self.groups, self.n_columns = groups, n_columns
+        self.labels, self.names = labels, names  # what classes and columns are called in errors
 
     def gather(self, data: Rows, n_classes: int) -> ProductStatistics:
         """One walk for all groups, after one for the ranges of bins; again where digits were lost."""
@@ -79,8 +80,20 @@ class ProductFamily(Family):
     def estimate(self, statistics: ProductStatistics) -> ProductLaws:
         """The laws of the columns."""
         triples = zip(self.groups, statistics.parts, statistics.states, strict=True)
-        laws = [group.family.estimate(part, state) for group, part, state in triples]
+        laws = [self._estimated(group, part, state) for group, part, state in triples]
         return ProductLaws([group.columns for group in self.groups], laws, self.n_columns)
+
+    def _estimated(self, group: Group, part: Any, state: Any) -> ColumnLaws:
+        try:
+            return group.family.estimate(part, state)
+        except FlatColumnError as where:
+            place = int(group.columns[where.args[1]])
+            column = place if self.names is None else self.names[place]
+            label = self.labels[where.args[0] : where.args[0] + 1].tolist()[0]
+            raise ValueError(
+                f"Column {column!r} does not vary within class {label!r}, so that it has no density there: "
+                "set var_smoothing above 0, or give the column another family."
+            ) from None
 
     def gradient(self, laws: ProductLaws, statistics: ProductStatistics) -> float:
         """Largest component of the gradients of all groups, each over its scale."""

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, agreement, at_most
 from assay.discriminant.gaussian.moments import ClassMoments
-from assay.discriminant.linear.certificates import LARGEST_CONDITION, rounding
+from assay.discriminant.linear.certificates import LARGEST_CONDITION, in_units, rounding
 from assay.discriminant.quadratic.solver import QuadraticSolution
 from assay.rows import Block, Rows
 
 Array = NDArray[np.float64]
 
 SOURCE = "Sangnier §1.1.2; Wei §7.3; Douc & Le Corff §3.2, §8.4"
+TINY = 1e-200
 
 
 def stored(model: Any, solution: QuadraticSolution) -> Certificate:
@@ -31,11 +32,8 @@ def stored(model: Any, solution: QuadraticSolution) -> Certificate:
     again = basis @ (basis.T @ solution.covariances @ basis) @ basis.T
     gram = turned @ rotations
     pairs = {
-        "means_": (1 + (model.means_ - solution.means) / scale / size, np.ones_like(solution.means)),
-        "covariance_": (
-            1 + (model.covariance_ - solution.covariances) / scale / scale[:, None],
-            np.ones_like(solution.covariances),
-        ),
+        "means_": in_units(model.means_, solution.means, scale * size),
+        "covariance_": in_units(model.covariance_, solution.covariances, scale, scale[:, None]),
         "rotations_": (gram, np.broadcast_to(np.eye(gram.shape[1]), gram.shape)),
         "scalings_": (spans, again),
     }
@@ -46,8 +44,11 @@ def stored(model: Any, solution: QuadraticSolution) -> Certificate:
 def principal_axes(covariances: Array, basis: Array) -> tuple[Array, Array]:
     """Rotations (K, d, r) and variances (K, r), decreasing, of the classes along their principal axes."""
     inside = basis.T @ covariances @ basis
-    values, vectors = np.linalg.eigh(inside)
-    return np.asarray(basis @ vectors[:, :, ::-1]), np.asarray(values[:, ::-1])
+    # Of size 1 and without numbers next to none, on which LAPACK may not converge.
+    size = np.abs(inside).max(axis=(1, 2), keepdims=True)
+    inside = inside / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(np.where(np.abs(inside) < TINY, 0.0, inside))
+    return np.asarray(basis @ vectors[:, :, ::-1]), np.asarray(values[:, ::-1] * size[:, :, 0])
 
 
 def likelihood_gradient(moments: ClassMoments, model: Any, own_priors: bool) -> Certificate:
@@ -69,8 +70,7 @@ def structure(model: Any, condition: float) -> list[Certificate]:
     whitenings = np.asarray(model.whitenings_)
     turned = whitenings.transpose(0, 2, 1)
     gram = turned @ model.covariance_ @ whitenings - np.eye(whitenings.shape[2])
-    # log|Σ| over the directions kept, from W alone: Σ on their span is (W⁺)ᵀ W⁺.
-    logs = -np.linalg.slogdet(turned @ whitenings)[1]
+    logs = _log_determinants(whitenings, np.asarray(model.covariance_))
     off = np.abs(np.asarray(model.log_determinants_) - logs) / np.maximum(1.0, np.abs(logs))
     defect = max(float(np.abs(gram).max(initial=0.0)), float(off.max()))
     return [
@@ -85,20 +85,33 @@ def structure(model: Any, condition: float) -> list[Certificate]:
     ]
 
 
+def _log_determinants(whitenings: Array, covariances: Array) -> Array:
+    """log|Σ_k| over the directions kept, from W_k alone: Σ_k on their span is (W_k⁺)ᵀ W_k⁺."""
+    if whitenings.shape[1] > whitenings.shape[2]:
+        return np.asarray(-2 * np.log(np.linalg.svd(whitenings, compute_uv=False)).sum(axis=1))
+    # In units of the columns, which may be of very different sizes.
+    units = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    units = np.where(units > 0, units, 1.0)
+    inside = np.linalg.slogdet(whitenings * units[:, :, None])[1]
+    return np.asarray(2 * (np.log(units).sum(axis=1) - inside))
+
+
 def forms_agree(data: Rows, model: Any) -> Certificate:
     """½xᵀQx + ⟨w, x⟩ + b against the difference of log-joints, on every row and for every other class."""
     origin = np.asarray(model.means_).mean(axis=0)
-    forms = [model._quadric_about(origin, 0, k)[:3] for k in range(1, len(model.classes_))]
-    worst = data.reduce(forms_block, model._laws(), model._log_priors(), forms, origin, combine=max)
+    units = model._units()
+    forms = [model._quadric_about(origin, units, 0, k)[:3] for k in range(1, len(model.classes_))]
+    state = model._laws(), model._log_priors(), forms, origin, units
+    worst = data.reduce(forms_block, *state, combine=max)
     claim = "The quadric (Q, w, b) between the first class and each other is the difference of log-joints."
     return at_most(claim, "largest difference, relative", worst, 10 * rounding(data.dtype), SOURCE)
 
 
-def forms_block(block: Block, laws: Any, logs: Array, forms: list[Any], origin: Array) -> float:
+def forms_block(block: Block, laws: Any, logs: Array, forms: list[Any], origin: Array, units: Array) -> float:
     """Largest relative difference of the two forms in one block."""
     X = block.dense.astype(np.float64)
     joint = laws.log_density(X) + logs
-    rows, worst = X - origin, 0.0
+    rows, worst = (X - origin) / units, 0.0
     for k, (matrix, normal, offset) in enumerate(forms, start=1):
         if not np.isfinite(offset):
             continue

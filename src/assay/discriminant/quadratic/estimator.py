@@ -23,7 +23,9 @@ from assay.discriminant.gaussian.covariance import factored
 from assay.discriminant.gaussian.gathering import ESTIMATOR, SHRINKAGE, Gathered
 from assay.discriminant.gaussian.laws import OwnGaussian
 from assay.discriminant.gaussian.moments import class_moments
-from assay.discriminant.generative import PRIORS, GenerativeModel
+from assay.discriminant.generative import GenerativeModel
+from assay.discriminant.linear.certificates import left_out
+from assay.discriminant.priors import PRIORS
 from assay.discriminant.quadratic import certificates as proofs
 from assay.discriminant.quadratic.quadric import Quadric, quadric
 from assay.discriminant.quadratic.solver import QuadraticFamily, QuadraticSolution, solve_quadratic
@@ -110,7 +112,9 @@ class QuadraticDiscriminantAnalysis(GenerativeModel):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=2, max_features=500, settings={"shrinkage": "auto"}
+        complexity=2,
+        max_features=500,
+        settings={"shrinkage": "auto", "towards_linear": 0.05},  # a class of one row in a fold has a density
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "solver": parameters.one_of("svd", "eigen"),
@@ -221,21 +225,29 @@ class QuadraticDiscriminantAnalysis(GenerativeModel):
         """
         check_is_fitted(self)
         low, high = (self._place(label, default) for label, default in ((first, 0), (second, -1)))
-        return self._quadric_about(np.zeros(self.n_features_in_), low, high)
+        d = self.n_features_in_
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._quadric_about(np.zeros(d), np.ones(d), low, high)
+        if not np.isfinite(found.matrix).all():
+            raise ValueError("The quadric overflows: columns of X are too small; scale them first.")
+        return found
 
-    def _quadric_about(self, origin: Array, low: int, high: int) -> Quadric:
-        """The frontier in coordinates about a point."""
-        precisions = [self.whitenings_[k] @ self.whitenings_[k].T for k in (low, high)]
-        means = [self.means_[k] - origin for k in (low, high)]
+    def _units(self) -> Array:
+        """The largest deviation of each column within a class, 1 where it has none."""
+        scale = np.sqrt(np.maximum(np.diagonal(self.covariance_, axis1=1, axis2=2).max(axis=0), 0.0))
+        return np.where(scale > 0, scale, 1.0)
+
+    def _quadric_about(self, origin: Array, units: Array, low: int, high: int) -> Quadric:
+        """The frontier in coordinates about a point, in some units of the columns."""
+        whitenings = [self.whitenings_[k] * units[:, None] for k in (low, high)]
+        precisions = [whitening @ whitening.T for whitening in whitenings]
+        means = [(self.means_[k] - origin) / units for k in (low, high)]
         normals = [precision @ mean for precision, mean in zip(precisions, means, strict=True)]
         logs = self._log_priors()
         offset = 0.5 * float(means[0] @ normals[0] - means[1] @ normals[1])
         offset -= 0.5 * float(self.log_determinants_[high] - self.log_determinants_[low])
         offset += float(logs[high] - logs[low])
-        scale = np.sqrt(np.maximum(np.diagonal(self.covariance_, axis1=1, axis2=2).max(axis=0), 0.0))
-        return quadric(
-            precisions[0] - precisions[1], normals[1] - normals[0], offset, np.where(scale > 0, scale, 1.0)
-        )
+        return quadric(precisions[0] - precisions[1], normals[1] - normals[0], offset, self._units() / units)
 
     def equal_covariances(self, X: Any, y: Any = None, sample_weight: Any = None) -> CovarianceTest | None:
         """Box's test that the classes have one covariance, so that a linear model would do.
@@ -262,6 +274,8 @@ class QuadraticDiscriminantAnalysis(GenerativeModel):
         found = [self._stored_counts(statistics.moments.weight), proofs.stored(self, laws)]
         if self._is_likelihood:
             found.append(proofs.likelihood_gradient(statistics.moments, self, self._has_own_priors))
+        shares = np.asarray(self.class_count_) / np.sum(self.class_count_)
+        found += left_out(np.asarray(self.means_), shares, laws.basis, laws.basis)
         return [*found, *proofs.structure(self, laws.condition)]
 
     def _certify_more(self, data: Rows) -> list[Certificate]:

@@ -65,7 +65,10 @@ def quadric(matrix: Array, normal: Array, offset: float, scale: Array) -> Quadri
     scale : array of shape (n_features,)
         Units of the columns: what is zero is told in these.
     """
-    values, vectors = np.linalg.eigh(matrix * scale * scale[:, None])
+    inside = matrix * scale * scale[:, None]
+    if not np.isfinite(inside).all():
+        return Quadric(matrix, normal, float(offset), "unknown", (0, 0, len(scale)))
+    values, vectors = np.linalg.eigh(inside)
     slope, size = vectors.T @ (normal * scale), float(np.abs(values).max(initial=0.0))
     flat = np.abs(values) <= NOTHING * max(size, NOTHING)
     signature = int((values[~flat] > 0).sum()), int((values[~flat] < 0).sum()), int(flat.sum())

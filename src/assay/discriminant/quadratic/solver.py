@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.discriminant.gaussian.covariance import EPSILON, Factored, factored
 from assay.discriminant.gaussian.gathering import Gathered, gather_gaussian
-from assay.discriminant.generative import Family
+from assay.discriminant.generative import Family, counted
 from assay.rows import Rows
 
 Array = NDArray[np.float64]
@@ -142,8 +142,10 @@ class QuadraticFamily(Family):
     def _singular(self, place: int, statistics: Gathered) -> ValueError:
         weight, d = statistics.moments.weight[place], statistics.moments.means.shape[1]
         label = self.labels[place : place + 1].tolist()[0]
+        way_out = "shrink it by towards_linear or reg_param above 0"
+        if self.shrinkage is None and weight > 2:  # of one row or two no rule finds a sphere
+            way_out += ", or use shrinkage='auto'"
         return ValueError(
-            f"The covariance of class {label!r} is singular ({weight:g} rows, {d} columns), so that "
-            f"{self.owner} has no density for it: use shrinkage='auto', or reg_param or towards_linear "
-            "above 0."
+            f"The covariance of class {label!r} is singular ({counted(weight)}, {d} columns), so that "
+            f"{self.owner} has no density for it: {way_out}."
         )

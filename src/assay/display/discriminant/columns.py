@@ -51,6 +51,8 @@ class ColumnLawsDisplay(Display):
         The column, or the words of a bag.
     ticks : list of str or None
         Names of the values; None for the numbers of a density.
+    title : str, default=""
+        Above the picture; the law of the column by default.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class ColumnLawsDisplay(Display):
     classes: list[str]
     name: str
     ticks: list[str] | None
+    title: str = ""
 
     @classmethod
     def _collect(
@@ -80,13 +83,19 @@ class ColumnLawsDisplay(Display):
             law, j = _own_column(estimator, place)
         values, heights, ticks = _shown(law, j)
         name = names[place]
+        title = f"law of {shortened(plain(name), 24)} in each class"
+        if column is None and len(names) > 1:
+            title += "\n(the classes differ most in it)"
         if isinstance(law, MultinomialLaws):
-            ticks, name = [names[int(word)] for word in values], "word"
+            ticks, name, title = [names[int(word)] for word in values], "word", "words of each class"
+            if len(values) < len(names):
+                title += f"\n(the {len(values)} in which they differ most)"
             values = np.arange(len(values))
         elif isinstance(law, CategoricalLaws):
             levels = getattr(estimator, "levels_", {}).get(place)
             ticks = ticks if not levels else [str(levels[int(value)]) for value in values]
-        return cls(values, heights, [plain(str(label)) for label in estimator.classes_], plain(name), ticks)
+        classes = [plain(str(label)) for label in estimator.classes_]
+        return cls(values, heights, classes, plain(name), ticks, title)
 
     def _draw(self, ax: Any) -> None:
         palette = colors(len(self.classes))
@@ -103,9 +112,13 @@ class ColumnLawsDisplay(Display):
             turned = {"rotation": 45, "ha": "right"} if max(map(len, self.ticks)) > 4 else {}
             ax.set_xticks(places, [shortened(tick, 14) for tick in self.ticks], **turned)
         ax.set_ylim(bottom=0)
-        ax.legend(title="class")
+        if self.ticks is None:
+            ax.legend(title="class")
+        else:  # bars leave no room inside
+            ax.legend(title="class", loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
         ylabel = "density" if self.ticks is None else "probability"
-        caption(ax, shortened(self.name, 40), ylabel, f"law of {shortened(self.name, 30)} in each class")
+        title = self.title or f"law of {shortened(self.name, 30)} in each class"
+        caption(ax, shortened(self.name, 40), ylabel, title)
 
 
 def _place(estimator: Any, column: Any, names: list[str]) -> int:

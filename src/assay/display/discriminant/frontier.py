@@ -60,6 +60,8 @@ class FrontierDisplay(Display, needs=("X",)):
         The same as `margins` of the oracle.
     axis_names : pair of str
     title : str
+    shape : str or None, default=None
+        What curve the frontier of a quadratic rule of two classes in the plane is: an ellipse, a hyperbola.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class FrontierDisplay(Display, needs=("X",)):
     oracle_margins: NDArray | None
     axis_names: tuple[str, str]
     title: str
+    shape: str | None = None
 
     @classmethod
     def _collect(
@@ -122,6 +125,7 @@ class FrontierDisplay(Display, needs=("X",)):
             truth,
             plane.labels(names),
             title,
+            _shape(estimator),
         )
 
     def _draw(self, ax: Any) -> None:
@@ -133,14 +137,22 @@ class FrontierDisplay(Display, needs=("X",)):
             _contours(
                 ax, columns, rows, self.oracle_margins, color=ACCENT, linewidths=1.6, linestyles=[DASHES]
             )
-            ax.plot([], [], color=INK, label="fitted")
             ax.plot([], [], color=ACCENT, linestyle=DASHES, label="oracle")
+        if self.oracle_margins is not None or self.shape is not None:
+            ax.plot([], [], color=INK, label="fitted" if self.shape is None else f"fitted: {self.shape}")
         draw_points(self.points, self.observed, self.predicted, self.classes, palette, ax, ring=INK)
         for label, color in zip(self.classes, palette, strict=True):
             ax.plot([], [], "o", color=color, label=str(label))
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
         ax.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
         caption(ax, *self.axis_names, self.title)
+
+
+def _shape(estimator: Any) -> str | None:
+    """The kind of curve of the frontier, where a rule of two classes in the plane tells it."""
+    if not hasattr(estimator, "quadric") or estimator.n_features_in_ != 2 or len(estimator.classes_) != 2:
+        return None
+    return str(estimator.quadric().kind)
 
 
 def _cells(limits: tuple[NDArray, NDArray]) -> NDArray:

@@ -80,9 +80,10 @@ class ProjectedDensitiesDisplay(Display, needs=("X", "y")):
             ax.bar(middles, bars, width=0.96 * width, color=color, alpha=0.35, linewidth=0)
             ax.plot(self.grid, curve, color=color, label=str(label))
         if self.cut is not None:
-            ax.axvline(self.cut, color=INK, linewidth=1.1, linestyle=DASHES)
+            ax.axvline(self.cut, color=INK, linewidth=1.1, linestyle=DASHES, label="cut of the rule")
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-        caption(ax, "projection h(x)", "density", f"Rayleigh quotient {self.quotient:.3g}")
+        title = f"Rayleigh quotient {self.quotient:.3g}\n(curves: the normal law of each class)"
+        caption(ax, "projection h(x)", "density", title)
 
 
 def projected(model: Any, X: Any) -> NDArray:
