@@ -102,7 +102,7 @@ class KNeighborsClassifier(NearestVote, ClassPath, Classifier):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=2, max_rows=20_000, max_pairs=50 * 10**9, select={}
+        complexity=2, max_rows=20_000, max_pairs=200 * 10**9, select={}
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "n_neighbors": N_NEIGHBORS,

@@ -110,7 +110,7 @@ class QuadraticDiscriminantAnalysis(GenerativeModel):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=2, max_features=1000, settings={"shrinkage": "auto"}
+        complexity=2, max_features=700, settings={"shrinkage": "auto"}
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "solver": parameters.one_of("svd", "eigen"),
