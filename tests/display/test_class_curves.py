@@ -140,11 +140,11 @@ def test_a_legend_leaves_the_curves_of_a_small_picture_alone(rng):
     scores = np.exp(noise) / np.exp(noise).sum(axis=1, keepdims=True)
     ax = plt.figure(figsize=(3.6, 2.15), layout="constrained").subplots()
     shown = PrecisionRecallDisplay.from_predictions(labels, scores, classes=np.arange(3), ax=ax)
-    shown.ax_.figure.draw_without_rendering()
+    shown.figure_.canvas.draw()
     frame = shown.ax_.get_legend().get_window_extent()
-    for line in shown.ax_.lines[:3]:
-        ends = shown.ax_.transData.transform(np.column_stack(line.get_data()))
-        assert not any(frame.contains(*end) for end in ends)
+    for recall, precision in zip(shown.recalls, shown.precisions, strict=True):
+        places = shown.ax_.transData.transform(np.column_stack([recall, precision]))
+        assert not any(frame.contains(*place) for place in places)
 
 
 def test_a_legend_leaves_the_curves_alone():
