@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +32,10 @@ class Suitability:
         Size beyond which a fit takes too long for a comparison; numbers are rows × features.
     max_side : int, optional
         As these, for the lesser of rows and features: the order of the matrices that a fit decomposes.
+    max_pairs : int, optional
+        As these, for rows × rows × features: what is read when every row is compared with every other.
+    max_class_numbers : int, optional
+        As these, for rows × features × classes where there are more than two classes.
     per_class : bool, default=False
         Whether a fit does the same for each of more than two classes: numbers then count once for each.
     min_rows : int, optional
@@ -64,6 +68,8 @@ class Suitability:
     False
     >>> Suitability(complexity=3, max_numbers=10**7, per_class=True).admits(10**5, 50, n_classes=9)
     False
+    >>> Suitability(complexity=2, max_pairs=10**9).admits(n_rows=10**4, n_features=20)
+    False
     >>> Suitability(complexity=2, target="counts").serves([3, 0, 1])
     True
     """
@@ -82,13 +88,27 @@ class Suitability:
     form: str = ""
     per_class: bool = False
     max_side: int | None = None
+    max_pairs: int | None = None
+    max_class_numbers: int | None = None
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limits that there are, by their names."""
+        names = [item.name for item in fields(self) if item.name.startswith("max_")]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def admits(self, n_rows: int, n_features: int, n_classes: int = 2) -> bool:
         """Whether a table is small enough."""
-        times = n_classes if self.per_class and n_classes > 2 else 1
-        sizes = (n_rows, n_features, times * n_rows * n_features, min(n_rows, n_features))
-        limits = (self.max_rows, self.max_features, self.max_numbers, self.max_side)
-        return all(most is None or size <= most for size, most in zip(sizes, limits, strict=True))
+        numbers, several = n_rows * n_features, n_classes if n_classes > 2 else 0
+        sizes = {
+            "max_rows": n_rows,
+            "max_features": n_features,
+            "max_numbers": numbers * several if self.per_class and several else numbers,
+            "max_side": min(n_rows, n_features),
+            "max_pairs": n_rows * numbers,
+            "max_class_numbers": numbers * several,
+        }
+        return all(sizes[name] <= most for name, most in self.limits.items())
 
     def serves(self, target: Any) -> bool:
         """Whether a target is what the estimator is for."""

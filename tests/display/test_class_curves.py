@@ -133,6 +133,20 @@ def test_of_many_classes_the_most_frequent_have_curves():
     assert {text.get_text() for text in shown.ax_.texts} >= set(shown.names)
 
 
+def test_a_legend_leaves_the_curves_of_a_small_picture_alone(rng):
+    """The smaller the picture, the more of it a legend takes: here no corner is free for it."""
+    labels = rng.integers(3, size=400)
+    noise = rng.normal(size=(400, 3)) + 1.2 * np.eye(3)[labels] * [1, 0.1, 1]
+    scores = np.exp(noise) / np.exp(noise).sum(axis=1, keepdims=True)
+    ax = plt.figure(figsize=(3.6, 2.15), layout="constrained").subplots()
+    shown = PrecisionRecallDisplay.from_predictions(labels, scores, classes=np.arange(3), ax=ax)
+    shown.figure_.canvas.draw()
+    frame = shown.ax_.get_legend().get_window_extent()
+    for recall, precision in zip(shown.recalls, shown.precisions, strict=True):
+        places = shown.ax_.transData.transform(np.column_stack([recall, precision]))
+        assert not any(frame.contains(*place) for place in places)
+
+
 def test_a_legend_leaves_the_curves_alone():
     # Precision is low from the left to the middle: only the right or the outside is free.
     y = np.repeat([1, 0], [60, 240])

@@ -16,7 +16,7 @@ from assay.report import Data, RawTable, TableEncoder, choose_data, compare, des
 from assay.report.page.explanations import explanations, relies_on
 from assay.report.page.model_pictures import model_kinds, of_the_model
 from assay.report.results import about_model, to_json
-from assay.report.trials import comparison
+from assay.report.trials import comparison, supervised
 from assay.report.trials.explaining import following
 from assay.report.trials.explaining.effects import Tracing, traced_columns
 from assay.report.trials.explaining.explanation import (
@@ -597,6 +597,7 @@ def test_an_explanation_of_nothing_says_nothing():
 def test_two_splits_explain_a_model_of_many_rows_or_numbers(rng, monkeypatch, limit, n_splits):
     refits, real = [], Recipe.refit
     monkeypatch.setattr(Recipe, "refit", lambda self, *rest: refits.append(rest) or real(self, *rest))
+    monkeypatch.setattr(supervised, "KEPT_ROWS", 0)
     if limit is not None:
         monkeypatch.setattr(following, limit, 50)
     X = rng.normal(size=(60, 2))
@@ -604,6 +605,29 @@ def test_two_splits_explain_a_model_of_many_rows_or_numbers(rng, monkeypatch, li
     told = compare(data, methods=("LinearRegression",), repeats=1).explanation
     assert len(refits) == n_splits
     assert told.effects
+
+
+def test_the_models_of_the_splits_explain_an_ensemble_of_few_rows_as_others_fitted_alike_would(
+    rng, monkeypatch
+):
+    """Methods that choose nothing: fitted again on a split they are the same models."""
+    monkeypatch.setattr(comparison, "clear_ensemble", lambda found: found.candidates[-1])
+    X = rng.normal(size=(80, 2))
+    y = 2 * X[:, 0] + 2 * np.abs(X[:, 1]) + 0.5 * rng.normal(size=80)
+    data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), y)
+    asked = {"methods": ("LinearRegression", "RandomForestRegressor", "Ensemble"), "repeats": 1, "folds": 2}
+    refits = []
+    monkeypatch.setattr(following.EnsembleRecipe, "refit", lambda self, *rest: refits.append(rest))
+    kept = compare(data, **asked)
+    assert kept.recommended.is_ensemble
+    assert not refits
+    monkeypatch.undo()
+    monkeypatch.setattr(comparison, "clear_ensemble", lambda found: found.candidates[-1])
+    monkeypatch.setattr(supervised, "KEPT_ROWS", 0)
+    again = compare(data, **asked)
+    assert_allclose(kept.explanation.importances.means, again.explanation.importances.means)
+    for one, other in zip(kept.explanation.effects, again.explanation.effects, strict=True):
+        assert_allclose(one.curves, other.curves)
 
 
 def test_one_repetition_explains_an_ensemble_and_all_a_single_model():

@@ -14,6 +14,7 @@ import pytest
 from assay.certificates import Certificate, Certificates
 from assay.report import Data, choose_data, compare, read_table, render
 from assay.report.page.document import command
+from assay.report.page.pieces import headed
 from assay.report.page.proofs import assumption_that_matters
 from assay.report.results import fingerprint
 from assay.report.writing import MODEL
@@ -115,6 +116,12 @@ def test_nothing_is_fetched_from_outside(pair):
 def test_links_inside_the_page_lead_somewhere(pair):
     _, _, page = pair
     assert {address[1:] for address in page.fetched if address.startswith("#")} <= set(page.ids)
+
+
+def test_a_long_name_may_break_between_its_words_in_the_headline_and_on_a_phone():
+    assert headed("LinearDiscriminantAnalysis predicts y: 0.61 ± 0.01") == (
+        "Linear<wbr/>Discriminant<wbr/>Analysis predicts y: 0.61 ± 0.01"
+    )
 
 
 def test_the_headline_comes_first(pair):

@@ -22,8 +22,16 @@ from assay.report import ReportError, choose_data, compare, read_table, render
 from assay.report.page.data import count_doubles, double_remarks
 from sentences import Audit
 
-LINES = ("LinearRegression", "Ridge", "DecisionTreeRegressor")
-CLASSIFIERS = ("LogisticRegression", "LinearSVC", "DecisionTreeClassifier")
+LINES = ("LinearRegression", "Ridge", "DecisionTreeRegressor", "KNeighborsRegressor")
+CLASSIFIERS = (
+    "LogisticRegression",
+    "LinearSVC",
+    "DecisionTreeClassifier",
+    "LinearDiscriminantAnalysis",
+    "QuadraticDiscriminantAnalysis",
+    "NaiveBayes",
+    "KNeighborsClassifier",
+)
 
 
 @dataclass

@@ -44,8 +44,7 @@ def test_a_method_is_only_left_out_where_a_fit_was_seen_to_take_long(method):
     """Beyond the limits some fit took more than half of what it may, or could not be made at all."""
     beyond = [cost for cost in COSTS if cost.method == method and not is_tried(cost)]
     suits = suitability(method)
-    limits = [suits.max_rows, suits.max_features, suits.max_numbers, suits.max_side]
-    if any(limit is not None for limit in limits):
+    if suits.limits:
         assert max((cost.at_least for cost in beyond), default=0.0) > FIT_SECONDS / 2
     else:
         assert not beyond

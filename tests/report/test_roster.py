@@ -116,6 +116,22 @@ def test_the_lesser_of_rows_and_features_may_be_limited():
     assert limits_in_words(suits) == "10 rows and as many features"
 
 
+def test_comparing_every_row_with_every_other_may_be_limited():
+    suits = Suitability(complexity=3, max_pairs=10_000)
+    assert suits.admits(10, 100)
+    assert suits.admits(100, 1)
+    assert not suits.admits(100, 2)
+    assert limits_in_words(suits) == "10,000 rows times rows times features"
+
+
+def test_more_than_two_classes_may_be_limited_alone():
+    suits = Suitability(complexity=3, max_class_numbers=1000)
+    assert suits.admits(10_000, 10, n_classes=2)
+    assert suits.admits(100, 3, n_classes=3)
+    assert not suits.admits(100, 4, n_classes=3)
+    assert limits_in_words(suits) == "1,000 numbers times classes"
+
+
 def test_a_fit_for_each_class_counts_its_numbers_once_for_each():
     suits = Suitability(complexity=3, max_numbers=1000, per_class=True)
     assert suits.admits(100, 10, n_classes=2)

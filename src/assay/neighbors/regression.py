@@ -86,7 +86,9 @@ class KNeighborsRegressor(MultiOutputMixin, NeighborMean, NearestVote, MeanPath,
     Sangnier §1.6.1; Rudi & Şimşekli §6.3. Stone (1977).
     """
 
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_rows=20_000, select={})
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=2, max_rows=20_000, max_pairs=200 * 10**9, select={}
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {"n_neighbors": N_NEIGHBORS, **VOTE_DOMAINS}
 
     def __init__(

@@ -122,7 +122,7 @@ class NaiveBayes(LevelledTable, IndependentColumns):
     }
     _text_is_categorical: ClassVar[bool] = True
     _unseen_words: ClassVar[str] = "each has the probability of a level without any row"
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=1, encoding="codes", max_numbers=4 * 10**8)
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=1, encoding="codes")
     families_: list[str]
     laws_: dict[str, dict[str, Any]]
 

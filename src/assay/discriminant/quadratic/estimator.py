@@ -113,7 +113,7 @@ class QuadraticDiscriminantAnalysis(GenerativeModel):
 
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=2,
-        max_features=500,
+        max_features=700,
         settings={"shrinkage": "auto", "towards_linear": 0.05},  # a class of one row in a fold has a density
     )
     _domains: ClassVar[Mapping[str, Domain]] = {

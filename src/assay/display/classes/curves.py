@@ -112,7 +112,8 @@ def draw_curves(
         return
     for (x, y), name, number, color in zip(drawn, names, numbers, palette, strict=True):
         ax.plot(x, y, color=color, label=f"{name}: {number:.3f}", marker=marker, markersize=4)
-    free = [corner for corner in (loc, *CORNERS) if _is_free(corner, drawn, 0.08 + 0.07 * len(names))]
+    height, width = _room_of_legend(ax, [meaning, *(f"{name}: 0.000" for name in names)])
+    free = [corner for corner in (loc, *CORNERS) if _is_free(corner, drawn, height, width)]
     if free:
         ax.legend(title=meaning, loc=free[0])
     else:
@@ -157,6 +158,22 @@ def name_axes(ax: Any, across: str, up: str, title: str, limits: tuple[float, fl
         caption(ax, across, up, title, xlim=(-0.02, 1.02), ylim=limits)
     else:
         caption(ax, f"{across}\n{told}", up, title)
+
+
+POINTS, FRAME = 72, 0.8
+"""Points of an inch; share of a figure that the frame of its axes takes."""
+
+LINE, LETTER, HANDLE = 14.0, 4.3, 26.0
+"""Points of a line of a legend, of a letter in it, and of the stroke before them."""
+
+
+def _room_of_legend(ax: Any, lines: Sequence[str]) -> tuple[float, float]:
+    """Height and width of a legend as shares of its frame: the smaller the picture, the more of it."""
+    wide, high = POINTS * FRAME * ax.figure.get_size_inches()
+    letters = max(map(len, lines))
+    return max(0.08 + 0.07 * (len(lines) - 1), LINE * len(lines) / high), max(
+        0.4, (HANDLE + LETTER * letters) / wide
+    )
 
 
 def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> bool:

@@ -141,7 +141,10 @@ class LogisticRegression(LogisticResults):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=2, max_side=2000, select={"penalty_strengths": np.logspace(-5.0, 0.0, 11)}
+        complexity=2,
+        max_side=2000,
+        max_class_numbers=10_000_000,
+        select={"penalty_strengths": np.logspace(-5.0, 0.0, 11)},
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "C": INVERSE_PENALTY,

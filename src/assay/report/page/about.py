@@ -18,6 +18,14 @@ from assay.report.wording import capital, joined
 from assay.suitability import Suitability
 
 TARGETS = {"counts": "the target counts something", "positive": "the target is above zero"}
+SIZES = {
+    "max_rows": "rows",
+    "max_features": "columns of numbers",
+    "max_numbers": "numbers in all",
+    "max_side": "rows or columns, whichever are fewer",
+    "max_pairs": "rows times rows times columns",
+    "max_class_numbers": "numbers times classes, where these are more than two",
+}
 # Names of parameters, between ticks or not.
 CODE = re.compile(r"`([^`]+)`|\b([a-z][a-z0-9]*(?:_[a-z0-9]{3,})+)")
 # Where a column of a formula begins: after several blanks, or at the beginning of a line.
@@ -102,14 +110,8 @@ def _limits(suits: Suitability | None) -> str:
     if suits is None:
         return "It is tried where it is asked for by name."
     limits = [
-        f"{limit:,} {what}"
-        for limit, what in (
-            (suits.max_rows, "rows"),
-            (suits.max_features, "columns of numbers"),
-            (suits.max_numbers, f"numbers in all{', times the classes' * suits.per_class}"),
-            (suits.max_side, "rows or columns, whichever are fewer"),
-        )
-        if limit is not None
+        f"{limit:,} {SIZES[name]}{', times the classes' * (suits.per_class and name == 'max_numbers')}"
+        for name, limit in suits.limits.items()
     ]
     size = f"tables of up to {joined(limits)}" if limits else "tables of any size"
     targets: list[str] = []

@@ -12,7 +12,7 @@ from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.page.groups import HOW_CLUSTERING
 from assay.report.page.models import leaderboard, models
-from assay.report.page.pieces import anchor, breakable, kept_together, section
+from assay.report.page.pieces import anchor, breakable, headed, kept_together, section
 from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
@@ -109,7 +109,7 @@ def _verdict(comparison: Comparison) -> str:
     figures["certificates"] = best.verdict
     return (
         f'<header id="verdict"><p class="kicker">{comparison.task} · {escape(data.name)}</p>'
-        f'<h1>{escape(comparison.headline)}</h1>{remarks}<dl class="cards">{_facts(figures)}</dl></header>'
+        f'<h1>{headed(comparison.headline)}</h1>{remarks}<dl class="cards">{_facts(figures)}</dl></header>'
     )
 
 

@@ -17,6 +17,7 @@ from assay.report.page.pieces import (
     badge,
     duration,
     figure,
+    headed,
     notes,
     parameters,
     scrolling,
@@ -109,7 +110,7 @@ def _cells(
         splits=paired,
     )
     return [
-        f'<a href="#{anchor(rank)}" class="name">{escape(candidate.name)}</a>{tag(comparison, candidate)}',
+        f'<a href="#{anchor(rank)}" class="name">{headed(candidate.name)}</a>{tag(comparison, candidate)}',
         Cell(escape(comparison.shown_score(candidate)), score),
         Cell(drawn, score),
         *([_loss(comparison, candidate)] if paired else []),

@@ -131,6 +131,20 @@ def breakable(name: str) -> str:
     return "<wbr/>".join(escape(part) for part in BETWEEN_WORDS.split(name))
 
 
+IN_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def headed(sentence: str) -> str:
+    """A sentence as HTML in which the name of a method may break between its words, and no number does.
+
+    Examples
+    --------
+    >>> headed("KernelRidge predicts y best: R² 0.80")
+    'Kernel<wbr/>Ridge predicts y best: R² 0.80'
+    """
+    return "<wbr/>".join(escape(part) for part in IN_NAMES.split(sentence))
+
+
 FIGURE = re.compile(r"−?[\d.,]*\d (?:%|± [\d.,]*\d)|--[a-z][a-z-]*(?: [a-z0-9-]+)?")
 """A number that is not to be parted from its error or its per cent sign; an option with its value."""
 

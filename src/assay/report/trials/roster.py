@@ -107,9 +107,15 @@ def _understood(
 def limits_in_words(suits: Suitability) -> str:
     """The size beyond which a method takes too long, in words."""
     numbers = "numbers times classes" if suits.per_class else "numbers"
-    side = (suits.max_side, "rows and as many features")
-    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, numbers), side)
-    return " or ".join(f"{limit:,} {what}" for limit, what in sizes if limit is not None)
+    words = {
+        "max_rows": "rows",
+        "max_features": "features",
+        "max_numbers": numbers,
+        "max_side": "rows and as many features",
+        "max_pairs": "rows times rows times features",
+        "max_class_numbers": "numbers times classes",
+    }
+    return " or ".join(f"{limit:,} {words[name]}" for name, limit in suits.limits.items())
 
 
 def named(name: str, suits: Suitability) -> str:

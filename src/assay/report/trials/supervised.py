@@ -52,6 +52,10 @@ from assay.rows import n_threads
 PARALLEL_NUMBERS = 2_000_000
 """Numbers in an encoded table from which on further processes pay for their start."""
 
+KEPT_ROWS = 12_000
+"""Rows learnt from on all splits together up to which every model is kept, to explain the recommended one:
+those of two forests then take some 150 megabytes."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -158,6 +162,11 @@ class Validation:
         return len(self.encodings.parts) // self.folds
 
     @property
+    def keeps_models(self) -> bool:
+        """Whether the models of the splits are kept until one of them is explained."""
+        return sum(len(part.train) for part in self.encodings.parts) <= KEPT_ROWS
+
+    @property
     def followed(self) -> Mapping[str, int] | None:
         """Classes whose probabilities the effects are, with their places among the labels."""
         if self.labels is None:
@@ -199,7 +208,8 @@ class ValidatedMethod(Contender):
         if fit == self.n_fits - 1:
             ask = partial(finish, self.recipe, tuning=tuning)
         else:
-            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels)
+            keep = settings.keeps_models and self.entry is not None
+            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels, keep=keep)
         examined = fit < self.n_fits - 1 and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)

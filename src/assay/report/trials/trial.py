@@ -221,6 +221,7 @@ class Answers(NamedTuple):
     notes: tuple[str, ...]
     examined: NDArray | None = None  # (n_columns,), what shuffling each column costs, where it was asked for
     traced: Sequence[NDArray] | None = None  # its curve over the values of each column, where it was asked
+    model: Any = None  # the model itself, where it was asked for
 
 
 def answer(
@@ -233,8 +234,9 @@ def answer(
     classes: NDArray | None,
     examine: Examination | None = None,
     trace: Tracing | None = None,
+    keep: bool = False,
 ) -> Answers:
-    """Fit on the training rows and ask about the others."""
+    """Fit on the training rows and ask about the others; the model is kept where it is to explain them."""
     with noted() as notes:
         start = perf_counter()
         model = recipe.fit(train, target, tuning).model
@@ -250,7 +252,8 @@ def answer(
                 bounds = bounds if np.isfinite(bounds).all() else None
         examined = None if examine is None else examine(model, test)
         traced = None if trace is None else trace(model, test)
-    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined, traced)
+    kept = model if keep else None
+    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined, traced, kept)
 
 
 def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, tuning: Tuning) -> FittedMethod:

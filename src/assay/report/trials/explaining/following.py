@@ -216,15 +216,33 @@ class Afterwards:
         return len(self.settings.encodings.parts)
 
     def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
-        """Models with the parameters that were chosen, each with the rows that it has not seen."""
+        """The models of the splits, each with the rows that it has not seen.
+
+        Where they were not kept, others are fitted with the parameters that were chosen on the whole table.
+        """
         splits, encodings = [], contender.encodings
         for number in range(self._n_splits(contender)):
             encoded = encodings[number]
-            tuning = self.settings.tuning_of(number)
-            model = contender.recipe.refit(chosen.model[-1], encoded.train, encoded.target, tuning)
+            model = self._kept(contender, number)
+            if model is None:
+                tuning = self.settings.tuning_of(number)
+                model = contender.recipe.refit(chosen.model[-1], encoded.train, encoded.target, tuning)
             frame = encodings.frame.iloc[encodings.parts[number].test]
             splits.append(Split(model, encoded.encoder, frame, encoded.test))
         return splits
+
+    def _kept(self, contender: ValidatedMethod, split: int) -> Any | None:
+        """The model of a split, of an ensemble made of its members; None where it was not kept."""
+        recipe = contender.recipe
+        if not isinstance(recipe, EnsembleRecipe):
+            return contender.answers[split].model
+        tried = {item.recipe.name: item for item in self.contenders}
+        models = [tried[member.name].answers[split].model for member in recipe.heavy]
+        if any(model is None for model in models):
+            return None
+        pairs = zip(recipe.heavy, models, strict=True)
+        fitted = [recipe.on_its_columns(member, model) for member, model in pairs]
+        return WeightedEnsemble.from_fitted(fitted, recipe.weights)
 
     def _whole(self, chosen: Candidate) -> Split:
         frame = self.settings.encodings.frame
