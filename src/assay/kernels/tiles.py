@@ -53,6 +53,16 @@ def fill_cross(fill: Fill, out: NDArray) -> None:
     _walk(one, _slices(out.shape[0], TILE_ROWS), out.size)
 
 
+def fill_wide(fill: Fill, out: NDArray) -> None:
+    """Fill all tiles of a matrix of few rows and many columns, columns shared between threads."""
+
+    def one(columns: slice) -> None:
+        for rows in _slices(out.shape[0], TILE_ROWS):
+            fill(rows, columns, out[rows, columns])
+
+    _walk(one, _slices(out.shape[1], TILE_COLUMNS), out.size)
+
+
 def fill_product(fill: Fill, n_rows: int, coef: NDArray) -> NDArray:
     """The product of the matrix with coefficients; only one tile per thread is ever in memory."""
     n_columns = coef.shape[0]
