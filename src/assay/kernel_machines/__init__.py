@@ -3,7 +3,8 @@
 from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
 from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
+from assay.kernel_machines.support_vectors.classifier import SVC
 
-__all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
+__all__ = ["KernelRidge", "KernelRidgePath", "SVC", "Smoothing"]
 
 publish(globals())

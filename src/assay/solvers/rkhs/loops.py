@@ -202,3 +202,15 @@ def subtract_rows(cache, slots, change, gradient, start, stop):  # type: ignore[
         for k in range(start, stop):
             gradient[k] -= a * p[k]
         m += 1
+
+
+@compiled
+def submatrix(matrix, rows):  # type: ignore[no-untyped-def]
+    """Some rows and the same columns of a matrix."""
+    n = rows.shape[0]
+    result = np.empty((n, n), dtype=matrix.dtype)
+    for i in range(n):
+        line = matrix[rows[i]]
+        for j in range(n):
+            result[i, j] = line[rows[j]]
+    return result

@@ -70,7 +70,8 @@ class RKHSGap(NamedTuple):
     primal: float
     dual: float
     squared_norm: float
-    loss: float
+    row_loss: Array
+    """c ℓ of each row."""
     row_gaps: Array
     """c ℓ + c ℓ* + ν f of each row, 0 at an optimum."""
     scale: float
@@ -128,5 +129,7 @@ def measure(problem: RKHSProblem, coef: Array, intercept: float, products: Array
     else:
         point, at = sides @ (share * [1.0, -1.0]), products @ (share * [1.0, -1.0])
         dual = -0.5 * float(point @ at) - float(np.sum(cost * loss.conjugate(y, -point / cost)))
-    scale = max(abs(primal), PERFECT * problem.loss_at_zero)
-    return RKHSGap(primal, dual, squared_norm, float(row_loss.sum()), row_gaps, scale)
+    # The loss at zero matters to a fit that is nearly perfect alone.
+    perfect = primal <= 1e-3 * float(np.max(np.abs(row_dual), initial=0.0)) or squared_norm == 0
+    scale = max(abs(primal), PERFECT * problem.loss_at_zero) if perfect else abs(primal)
+    return RKHSGap(primal, dual, squared_norm, row_loss, row_gaps, scale)
