@@ -4,7 +4,17 @@ from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
 from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
 from assay.kernel_machines.support_vectors.classifier import SVC
+from assay.kernel_machines.support_vectors.hard_margin import HardMarginSVC
+from assay.kernel_machines.support_vectors.regressor import SVR, KernelQuantileRegressor
 
-__all__ = ["KernelRidge", "KernelRidgePath", "SVC", "Smoothing"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "HardMarginSVC",
+    "KernelQuantileRegressor",
+    "KernelRidge",
+    "KernelRidgePath",
+    "Smoothing",
+]
 
 publish(globals())

@@ -1,4 +1,4 @@
-"""What machines carried by support vectors share: parameters, the solution of each machine, their certificates."""
+"""What machines carried by support vectors share: parameters, solutions, certificates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ from assay.solvers.rkhs.box import RULES, BoxOptions
 from assay.solvers.rkhs.loops import submatrix
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
 
-INSTEAD = "map the rows by Nystroem, and fit LinearSVC, LogisticRegression or Ridge to what comes out, which stream"
+INSTEAD = (
+    "map the rows by Nystroem, and fit LinearSVC, LogisticRegression or Ridge to what comes out, which stream"
+)
 
 SHARED_GRAM = 3000
 """Rows up to which one Gram matrix of all rows serves every machine."""
@@ -86,7 +88,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         self.penalty_strength_ = 1 / (2 * self.C_ * total_weight)
 
     def _gram_of(self, X: Any, *, fitting: bool) -> NDArray | None:
-        """The Gram matrix of the rows in double precision, if it is small, given, or a matter of a function."""
+        """The Gram matrix in double precision, if it is small, given, or that of a function of two rows."""
         kernel = self.kernel_
         if X.shape[0] > SHARED_GRAM and not isinstance(kernel, (Precomputed, Custom)):
             if not np.isfinite(kernel.diagonal(X)).all():
@@ -132,7 +134,12 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
             return solve_machine(self.kernel_, item[0], options, item[1])
 
         pairs = list(zip(machines, starts, strict=True))
-        if watch.is_idle and options.draws is None and len(machines) > 1 and sum(len(data.rows) for data in machines) > FEW:
+        if (
+            watch.is_idle
+            and options.draws is None
+            and len(machines) > 1
+            and sum(len(data.rows) for data in machines) > FEW
+        ):
             return list(ordered_map(solve, pairs))
         solutions = []
         for pair in pairs:
@@ -141,8 +148,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         watch.finish()
         return solutions
 
-    def _judge(self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any) -> list[Standing]:
-        """Measure the solutions, set what describes them and the certificates; warn where one is not there."""
+    def _judge(
+        self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any
+    ) -> list[Standing]:
+        """Measure the solutions, set what certifies them, and warn where a machine has not converged."""
         standings = [
             stand(self.kernel_, data, solution.coef, solution.intercept, solution.products)
             for data, solution in zip(machines, solutions, strict=True)
@@ -172,11 +181,49 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
             standings.append(stand(self.kernel_, data, coef, float(intercepts[place]), products))
         return standings
 
+    def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:
+        """What is kept beside what the rows give again; violations that small are rounding."""
+        pairs = {
+            name: (getattr(self, name), value)
+            for name, value in again.items()
+            if name not in ("kkt_violations_", "intercept_interval_")
+        }
+        if not self._is_precomputed:
+            both = (self.support_vectors_, data.X[self.support_])
+            kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)
+            pairs["support_vectors_"] = kept, fresh
+        pairs["penalty_strength_"] = self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight)
+        return pairs
+
     def _kernel_for(self, X: Any) -> Kernel:
         return kernel_of(self, X)
 
 
-def values_block(block: Block, kernel: Kernel, support: tuple[Any, NDArray], coefs: NDArray, intercept: NDArray) -> NDArray:
+def implied(machines: Sequence[MachineData], standings: Sequence[Standing], n: int) -> dict[str, Any]:
+    """What the coefficients of machines on n rows imply, a line per machine; one machine has no axis for it."""
+
+    def spread(parts: list[NDArray]) -> NDArray:
+        table = np.zeros((len(machines), n), dtype=parts[0].dtype)
+        for line, data, part in zip(table, machines, parts, strict=True):
+            line[data.rows] = part
+        return table[0] if len(machines) == 1 else table
+
+    gaps = [standing.gap for standing in standings]
+    return {
+        "slack_": spread([standing.slack for standing in standings]),
+        "kkt_violations_": spread([standing.violations for standing in standings]),
+        "point_sets_": spread([standing.sets for standing in standings]),
+        "intercept_interval_": np.array([standing.interval for standing in standings]),
+        "rkhs_norm_": np.sqrt([gap.squared_norm for gap in gaps]),
+        "primal_value_": np.array([gap.primal for gap in gaps]),
+        "dual_value_": np.array([gap.dual for gap in gaps]),
+        "loss_value_": np.array([float(gap.row_loss.sum()) for gap in gaps]),
+    }
+
+
+def values_block(
+    block: Block, kernel: Kernel, support: tuple[Any, NDArray], coefs: NDArray, intercept: NDArray
+) -> NDArray:
     """Values of every machine at the rows of a block."""
     vectors, places = support
     if isinstance(kernel, Precomputed):

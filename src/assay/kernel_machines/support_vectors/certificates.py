@@ -11,7 +11,9 @@ from assay.certificates import Certificate, agreement, at_most
 from assay.kernel_machines.support_vectors.machine import Standing
 
 
-def machine_certificates(standings: Sequence[Standing], tol: float, *, single: bool, source: str) -> list[Certificate]:
+def machine_certificates(
+    standings: Sequence[Standing], tol: float, *, single: bool, source: str
+) -> list[Certificate]:
     """Duality gap, optimality conditions row by row, and feasibility of the dual point."""
     gap = max(standing.gap.relative for standing in standings)
     violation = max(float(standing.violations.max(initial=0.0)) for standing in standings)
@@ -27,7 +29,7 @@ def machine_certificates(standings: Sequence[Standing], tol: float, *, single: b
             source,
         ),
         at_most(
-            "Each row is on the side of the margin that its coefficient says (the conditions of Karush, Kuhn and Tucker).",
+            "Each row is on the side of the margin that its coefficient says (Karush, Kuhn and Tucker).",
             "KKT violation",
             violation,
             max(allowed, 3e-2 if single else 1e-6),

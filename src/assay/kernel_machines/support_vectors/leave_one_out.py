@@ -1,4 +1,4 @@
-"""The leave-one-out error of a machine of two classes: a bound from one fit, and the error itself from many."""
+"""The leave-one-out error of a machine of two classes: its bound, and the error itself from many fits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from assay.kernels.stationary import Stationary
 def xi_alpha_bound(data: MachineData, standing: Standing, kernel: Kernel, C: float) -> float:
     """Share of rows with 2 α R² + ξ ≥ 1, where R² bounds the range of the kernel.
 
-    A row that is not among them is on the right side of the machine fitted without it. α is that of one of the
-    repetitions of a row of some weight.
+    A row that is not among them is on the right side of the machine fitted without it. α is that of one of
+    the repetitions of a row of some weight.
     """
     problem = data.problem
     repeats = problem.cost / C
@@ -31,7 +31,7 @@ def standing_coef(data: MachineData, standing: Standing) -> NDArray[np.float64]:
 
 
 def kernel_range(kernel: Kernel, data: MachineData) -> float:
-    """R² with c ≤ k(x, z) ≤ c + R² on the rows: all of k(x, x) where the kernel is not negative, else twice."""
+    """R² with c ≤ k(x, z) ≤ c + R² on the rows: k(x, x) where the kernel is not negative, else twice."""
     diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
     top = float(np.max(diagonal))
     least = 0.0 if isinstance(kernel, Stationary) else -top

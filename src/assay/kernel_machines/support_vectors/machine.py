@@ -1,4 +1,4 @@
-"""One machine with a sided loss: what it minimises, how it is solved, where its rows stand, what certifies it."""
+"""One machine with a sided loss: what it minimises, how it is solved, where its rows stand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class Standing(NamedTuple):
     """The largest k(x, x)."""
 
 
-def solve_machine(kernel: Kernel, data: MachineData, options: BoxOptions, start: Array | None = None) -> RKHSSolution:
+def solve_machine(
+    kernel: Kernel, data: MachineData, options: BoxOptions, start: Array | None = None
+) -> RKHSSolution:
     """Minimise the objective of a machine, by the solver that suits its loss."""
     return solve_box(data.problem, kernel, data.X, options, gram=data.gram, start=start)
 
@@ -84,6 +86,4 @@ def stand(kernel: Kernel, data: MachineData, coef: Array, intercept: float, prod
     gap = measure(problem, inside, intercept, products)
     slack = gap.row_loss / problem.cost
     diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
-    return Standing(
-        inside, gap, violations, outside, imbalance, slack, sets, interval, float(diagonal.max())
-    )
+    return Standing(inside, gap, violations, outside, imbalance, slack, sets, interval, float(diagonal.max()))

@@ -1,8 +1,8 @@
-"""Several classes by machines of two: which rows each machine has, how coefficients are laid out, how it votes.
+"""Several classes by machines of two: their rows, the layout of their coefficients, their votes.
 
-The layout of `dual_coef_` is scikit-learn's. One against one: a support vector of class i has its coefficient in the
-machine against class j in row j − 1 if j > i, in row j if j < i. The machine of i and j, i < j, is above 0 for i. Two
-classes have one machine, above 0 for the second.
+The layout of `dual_coef_` is scikit-learn's. One against one: a support vector of class i has its coefficient
+in the machine against class j in row j − 1 if j > i, in row j if j < i. The machine of i and j, i < j, is
+above 0 for i. Two classes have one machine, above 0 for the second.
 """
 
 from __future__ import annotations

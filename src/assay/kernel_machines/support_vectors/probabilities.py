@@ -1,7 +1,7 @@
 """Probabilities from the values of machines: a softmax whose slope is fitted to values of unseen rows.
 
-The slope is the one number that is fitted, so that the class of the largest probability is the class of the largest
-score, whatever the data.
+The slope is the one number that is fitted, so that the class of the largest probability is the class of the
+largest score, whatever the data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def class_probabilities(scores: NDArray, slope: float) -> NDArray:
 
 
 def inverse_temperature(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """The slope of the largest likelihood of values that each row has from machines fitted without its fold."""
+    """The slope of the largest likelihood, of values from machines fitted without the fold of the row."""
     labels = np.asarray(y).reshape(-1)
     codes = np.searchsorted(model.classes_, labels)
     weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -58,4 +58,10 @@ def inverse_temperature(model: Any, X: Any, y: Any, sample_weight: Any) -> float
 
 
 def _take(X: Any, rows: NDArray[np.intp]) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]
+    return (
+        X.iloc[rows]
+        if hasattr(X, "iloc")
+        else X[rows]
+        if hasattr(X, "shape")
+        else [X[i] for i in rows.tolist()]
+    )

@@ -1,7 +1,7 @@
 """Machines along a path of costs C, and the choice of C and of the width of the kernel by folds.
 
-One Gram matrix of all rows for each width serves every fold, and along C each solution starts from the one before: it
-stays in the box as the box grows.
+One Gram matrix of all rows for each width serves every fold, and along C each solution starts from the one
+before: it stays in the box as the box grows.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from assay.models.selection import (
     over_folds,
 )
 from assay.randomness import RandomState, generator
-from assay.rows import alone, ordered_map
+from assay.rows import ordered_map
 from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.problem import Array
 
-COSTS = np.geomspace(0.03, 300.0, 9)
+COSTS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
 WIDTHS = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
 """Scales of a kernel times the number of features, on rows of unit variance."""
 
@@ -125,14 +125,14 @@ class SelectsMachines:
         X, y
             As in `fit`.
         Cs : array-like of positive numbers, optional
-            Nine from 0.03 to 300 by default. On a sample or a fold of the rows a cost is larger by as much as the
-            rows are fewer: the penalty λ on the mean is the same.
+            Nine from 0.03 to 300 by default. On a sample or a fold of the rows a cost is larger by as much as
+            the rows are fewer: the penalty λ on the mean is the same.
         gammas : array-like of positive numbers, optional
             Scales of a named kernel; 0.01 to 1 over the number of features by default. The linear kernel, a
             precomputed one and `Kernel` objects keep theirs.
         rule : {"min", "one_se"}, default="min"
-            Least validation loss (share of wrong classes, or the loss of the machine); or for its width the smallest
-            cost within one paired standard error of it.
+            Least validation loss (share of wrong classes, or the loss of the machine); or for its width the
+            smallest cost within one paired standard error of it.
         cv : int, "split" or splitter, default=5
         max_rows : int, default=2000
             Beyond so many rows the choice is made on a sample of them.

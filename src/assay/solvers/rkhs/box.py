@@ -1,9 +1,10 @@
 """Losses with corners: the dual is a quadratic programme in a box, solved by sequential minimal optimisation.
 
-A small problem is one compiled call on its Gram matrix. A large one goes in rounds: a working set of the rows that
-violate the optimality conditions most, half of it new in each round, is solved on its own small Gram matrix, and the
-gradient of all rows follows by the kernel rows of those that moved. Rows that stay at their bounds are left out
-meanwhile; before the end the gradient of all rows is made afresh in double precision, and looked at again.
+A small problem is one compiled call on its Gram matrix. A large one goes in rounds: a working set of the rows
+that violate the optimality conditions most, half of it new in each round, is solved on its own small Gram
+matrix, and the gradient of all rows follows by the kernel rows of those that moved. Rows that stay at their
+bounds are left out meanwhile; before the end the gradient of all rows is made afresh in double precision, and
+looked at again.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ N_DRAWS = 2**16
 class BoxOptions(NamedTuple):
     """How to solve: relative gap to reach, most steps, memory for kernel rows, choice of pairs.
 
-    `draws` gives pairs of whole numbers for the rule "random"; `report` is told the dual value after each round,
-    and true from it asks to stop.
+    `draws` gives pairs of whole numbers for the rule "random"; `report` is told the dual value after each
+    round, and true from it asks to stop.
     """
 
     tol: float = 1e-6
@@ -113,9 +114,7 @@ def steps(
 ) -> int:
     """Steps on a Gram matrix that is the whole of a dual; how many were made."""
     if not dual.problem.fit_intercept:
-        return int(
-            single_steps(gram, diagonal, dual.bounds, dual.epsilon, dual.nu, dual.gradient, limits)[0]
-        )
+        return int(single_steps(gram, diagonal, dual.bounds, dual.epsilon, dual.nu, dual.gradient, limits)[0])
     rule, draws = RULES[options.rule], NO_DRAWS
     tol, most = limits
     if rule == RANDOM:
@@ -129,8 +128,8 @@ def steps(
 class WorkingSets:
     """Rounds of working sets on all rows, or on those that may still move.
 
-    What a round and a factorisation of the free rows cost is counted, not timed, so that the result does not depend
-    on the machine: the free rows are solved for at once when the rounds since have cost as much.
+    What a round and a factorisation of the free rows cost is counted, not timed, so that the result does not
+    depend on the machine: the free rows are solved for at once when the rounds since have cost as much.
     """
 
     def __init__(self, dual: BoxDual, kernel: Kernel, X: NDArray, options: BoxOptions) -> None:
@@ -171,7 +170,7 @@ class WorkingSets:
             cost += self._round(members, 0.1 * violation)
 
     def _round(self, members: NDArray[np.intp], tol: float) -> float:
-        """Solve one working set and let the gradient of all rows follow; what it cost, in kernel values read."""
+        """Solve one working set and let the gradient of all rows follow; what it cost, in values read."""
         dual, rows, before = self.dual, self.rows, self.rows.n_computed
         slots = rows.slots(members)
         small = BoxDual(dual.problem.take(members), dual.nu[members], dual.gradient[members])

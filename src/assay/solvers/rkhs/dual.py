@@ -56,7 +56,7 @@ class BoxDual:
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Rows whose ν is inside its box; 0 is a corner and so not inside, unless ε = 0 and both sides count."""
+        """Rows whose ν is inside its box; 0 is a corner of ε|ν| and so not inside."""
         inside = (self.nu < self.bounds[0]) & (self.nu > -self.bounds[1])
         return inside & (self.nu != 0) if self.epsilon > 0 else inside
 

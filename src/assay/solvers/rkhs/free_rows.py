@@ -1,8 +1,8 @@
 """The end of a long run: all rows strictly inside their box are solved for at once.
 
-Where the kernel is nearly flat, pairs creep towards the maximum. Over the free rows alone the dual is a quadratic
-function, maximised by one Cholesky factorisation; bounds that its maximiser would cross are kept by multipliers, whose
-signs say which of them to let go.
+Where the kernel is nearly flat, pairs creep towards the maximum. Over the free rows alone the dual is a
+quadratic function, maximised by one Cholesky factorisation; bounds that its maximiser would cross are kept by
+multipliers, whose signs say which of them to let go.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay.kernels import Kernel
-from assay.rows import alone
 from assay.solvers.rkhs.dual import BoxDual
 from assay.solvers.rkhs.problem import Array
 
@@ -51,8 +50,8 @@ def maximise_over_free(dual: BoxDual, kernel: Kernel, X: Any) -> bool:
 def box_step(gram: Array, pull: Array, up: Array, down: Array, balanced: bool) -> Array | None:
     """The change δ between `down` and `up` that maximises pullᵀδ − ½ δᵀKδ, with Σδ = 0 if `balanced`.
 
-    Rows at their bounds are pinned by multipliers μ, pull − Kδ − b = μ there, and one whose μ points inwards is let
-    go. Where the pinned rows do not settle, the last step is shortened until it stays inside.
+    Rows at their bounds are pinned by multipliers μ, pull − Kδ − b = μ there, and one whose μ points inwards
+    is let go. Where the pinned rows do not settle, the last step is shortened until it stays inside.
     """
     n = len(pull)
     ridge = 1e-13 * float(gram.diagonal().max()) * n

@@ -1,8 +1,8 @@
 """Loops of the box-constrained dual: one variable ν per row, its two one-sided slopes, steps of pairs.
 
-The dual is Σ(y ν − ε|ν|) − ½ νᵀKν over −lower ≤ ν ≤ upper, with Σν = 0 for an intercept. `gradient` is y − Kν.
-Moving ν_i up gains `rise`, moving it down costs `fall`: they differ by the corner of ε|ν| at 0. The point is a
-maximum when no rise exceeds a fall (with an intercept), or 0 lies between them in every row (without).
+The dual is Σ(y ν − ε|ν|) − ½ νᵀKν over −lower ≤ ν ≤ upper, with Σν = 0 for an intercept. `gradient` is y −
+Kν. Moving ν_i up gains `rise`, moving it down costs `fall`: they differ by the corner of ε|ν| at 0. The point
+is a maximum when no rise exceeds a fall (with an intercept), or 0 lies between them in every row (without).
 """
 
 import numpy as np
@@ -68,11 +68,12 @@ def gap_sums(gradient, nu, upper, lower, target, epsilon, intercept):  # type: i
 def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  # type: ignore[no-untyped-def]
     """Maximise the dual over pairs ν_i + t, ν_j − t; returns the steps made and the violation left.
 
-    The row of the largest rise is paired with the one that promises the largest gain ("second order"), with that of
-    the least fall, or both are drawn. `box` holds upper and lower bounds, `limits` the tolerance and the most steps.
+    The row of the largest rise is paired with the one that promises the largest gain ("second order"), with
+    that of the least fall, or both are drawn. `box` holds upper and lower bounds, `limits` the tolerance and
+    the most steps.
 
-    `above[k]` is rise − gradient and `below[k]` fall − gradient: they change with ν_k alone, so that one pass of
-    vector code finds the largest rise of all rows.
+    `above[k]` is rise − gradient and `below[k]` fall − gradient: they change with ν_k alone, so that one pass
+    of vector code finds the largest rise of all rows.
     """
     upper, lower = box[0], box[1]
     tol, max_iter = limits

@@ -5,9 +5,9 @@ With h = Σ ν_i k(x_i, ·) the problem and its dual are
     min over (h, b)   ½‖h‖² + Σ c_i ℓ(y_i, h(x_i) + b),
     max over ν        −½ νᵀKν − Σ c_i ℓ*(y_i, −ν_i/c_i),        Σν = 0 with an intercept.
 
-At one and the same ν their difference is Σ_i [c_i ℓ(y_i, f_i) + c_i ℓ*(y_i, −ν_i/c_i) + ν_i f_i] with f = Kν + b:
-by the inequality of Fenchel and Young no term is negative, and each tells how far its row is from the optimality
-conditions.
+At one and the same ν their difference is Σ_i [c_i ℓ(y_i, f_i) + c_i ℓ*(y_i, −ν_i/c_i) + ν_i f_i] with f = Kν
++ b: by the inequality of Fenchel and Young no term is negative, and each tells how far its row is from the
+optimality conditions.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class RKHSProblem(NamedTuple, Generic[LossType]):
 class RKHSSolution(NamedTuple):
     """Result of a solver: h = Σ coef_i k(x_i, ·), its values at the rows, and how it ended.
 
-    `products` are K ν⁺ and K ν⁻ in double precision, made afresh from the kernel, one column each; `intervals` is
-    the interval of intercepts that are as good, `trace` the dual value after each round when it was asked for.
+    `products` are K ν⁺ and K ν⁻ in double precision, made afresh from the kernel, one column each;
+    `intervals` is the interval of intercepts that are as good, `trace` the dual value after each round when
+    it was asked for.
     """
 
     coef: Array
