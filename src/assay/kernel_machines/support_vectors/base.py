@@ -200,7 +200,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
 
 
 def implied(machines: Sequence[MachineData], standings: Sequence[Standing], n: int) -> dict[str, Any]:
-    """What the coefficients of machines on n rows imply, a line per machine; one machine has no axis for it."""
+    """What the coefficients of machines on n rows imply, a line per machine (none for one)."""
 
     def spread(parts: list[NDArray]) -> NDArray:
         table = np.zeros((len(machines), n), dtype=parts[0].dtype)

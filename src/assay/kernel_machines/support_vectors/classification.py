@@ -33,6 +33,7 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
     """Base of classifiers that minimise ½‖h‖² + C Σ s max(0, 1 − y(h(x) + b)), one machine or several."""
 
     _source: ClassVar[str] = "Sangnier §1.4.6"
+    n_iter_: Any
     class_weight: Any = None
     probability: Any = False
     decision_function_shape: str = "ovr"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -159,8 +159,8 @@ class HardMarginSVC(SupportVectorClassifier):
             if apart / 2 < self.smallest_margin * np.sqrt(reach):
                 break
         raise ValueError(
-            "HardMarginSVC needs classes that a hyperplane of the kernel's space separates. Two points, one in "
-            f"the hull of each class, are {apart:.2g} apart, so that no hyperplane has a margin above "
+            "HardMarginSVC needs classes that a hyperplane of the kernel's space separates. Two points, one "
+            f"in the hull of each class, are {apart:.2g} apart, so that no hyperplane has a margin above "
             f"{apart / 2:.2g}; use SVC, another kernel, or a smaller 'smallest_margin'."
         )
 
@@ -175,7 +175,7 @@ class HardMarginSVC(SupportVectorClassifier):
         mass = float(np.abs(solution.coef).sum())
         return 2 * norm / mass if mass > 0 else np.inf
 
-    def _claims(self, standings: list[Standing], dtype: Any) -> list[Any]:
+    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)
         (standing,) = standings
         smallest = 1.0 - float(standing.slack.max())

@@ -39,12 +39,13 @@ class BoxDual:
 
     def standing(self) -> Standing:
         """Look at every row."""
-        high, low = slopes(self.gradient, self.nu, *self.bounds, self.epsilon, self.rises, self.falls)
+        upper, lower = self.bounds
+        high, low = slopes(self.gradient, self.nu, upper, lower, self.epsilon, self.rises, self.falls)
         violation, middle = max(high, -low, 0.0), 0.0
         if self.problem.fit_intercept:
             violation, middle = high - low, 0.5 * (high + low)
         target = self.problem.target
-        gap, loss, norm = gap_sums(self.gradient, self.nu, *self.bounds, target, self.epsilon, middle)
+        gap, loss, norm = gap_sums(self.gradient, self.nu, upper, lower, target, self.epsilon, middle)
         scale = max(loss + 0.5 * norm, self._floor)
         return Standing(violation, middle, gap / scale if scale > 0 else 0.0)
 
