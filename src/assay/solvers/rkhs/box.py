@@ -111,7 +111,9 @@ def whole(dual: BoxDual, gram: NDArray, tol: float, max_iter: int) -> tuple[int,
     allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))
     smallest = 1e-14 * allowed
     while True:
-        made, violation = steps(dual, gram, diagonal, dual.bounds, dual.nu, dual.gradient, allowed, max_iter - n_iter)
+        made, violation = steps(
+            dual, gram, diagonal, dual.bounds, dual.nu, dual.gradient, allowed, max_iter - n_iter
+        )
         n_iter += made
         _, middle = dual.look()
         gap = dual.relative_gap(middle)
@@ -137,39 +139,52 @@ def by_working_sets(dual, kernel, X, tol, max_iter, cache_bytes):
     n_iter = rounds = 0
     fresh = True
     import time
-    T = dict(select=0., kern=0., inner=0., upd=0., gap=0., refresh=0.)
+
+    T = dict(select=0.0, kern=0.0, inner=0.0, upd=0.0, gap=0.0, refresh=0.0)
     while True:
         t0 = time.perf_counter()
         violation, middle = dual.look()
         gap = dual.relative_gap(middle)
-        T['gap'] += time.perf_counter() - t0
+        T["gap"] += time.perf_counter() - t0
         if gap <= tol or n_iter >= max_iter:
             if not fresh:
                 t0 = time.perf_counter()
                 products = exact_products(kernel, X, dual.nu)
                 dual.gradient[:] = dual.problem.target - (products[:, 0] - products[:, 1])
                 fresh = True
-                T['refresh'] += time.perf_counter() - t0
+                T["refresh"] += time.perf_counter() - t0
                 continue
             break
         t0 = time.perf_counter()
         members = choose(dual, members, rounds)
-        T['select'] += time.perf_counter() - t0; t0 = time.perf_counter()
+        T["select"] += time.perf_counter() - t0
+        t0 = time.perf_counter()
         slots = rows.slots(members)
-        T['kern'] += time.perf_counter() - t0; t0 = time.perf_counter()
+        T["kern"] += time.perf_counter() - t0
+        t0 = time.perf_counter()
         small = rows.kept[slots][:, members] if False else rows.kept[np.ix_(slots, members)]
         nu, gradient = dual.nu[members], dual.gradient[members]
         before = nu.copy()
-        made, left = steps(dual, small, diagonal[members], np.ascontiguousarray(dual.bounds[:, members]), nu, gradient, 0.1 * violation, min(max_iter - n_iter, 100 * len(members)))
-        T['inner'] += time.perf_counter() - t0; t0 = time.perf_counter()
+        made, left = steps(
+            dual,
+            small,
+            diagonal[members],
+            np.ascontiguousarray(dual.bounds[:, members]),
+            nu,
+            gradient,
+            0.1 * violation,
+            min(max_iter - n_iter, 100 * len(members)),
+        )
+        T["inner"] += time.perf_counter() - t0
+        t0 = time.perf_counter()
         n_iter += made
         rounds += 1
         moved = np.flatnonzero(nu != before)
         dual.nu[members] = nu
         rows.subtract(slots[moved], nu[moved] - before[moved], dual.gradient)
-        T['upd'] += time.perf_counter() - t0
+        T["upd"] += time.perf_counter() - t0
         fresh = False
-    print(rounds, n_iter, rows.n_computed, {k: round(v,3) for k,v in T.items()})
+    print(rounds, n_iter, rows.n_computed, {k: round(v, 3) for k, v in T.items()})
     return n_iter, gap <= tol, products
 
 

@@ -21,9 +21,7 @@ class ClassFactors:
 
     def __init__(self, gram: Array, curvature: Curvature) -> None:
         assert curvature.probabilities is not None
-        self.parts = [
-            _inverse_sum(gram, np.sqrt(curvature.cost * p)) for p in curvature.probabilities.T
-        ]
+        self.parts = [_inverse_sum(gram, np.sqrt(curvature.cost * p)) for p in curvature.probabilities.T]
         total = np.sum(self.parts, axis=0)
         # Rows that are all but certain hardly take part: the rounding of the others is the size of their entries.
         total.flat[:: len(total) + 1] += np.finfo(np.float64).eps * total.diagonal().max()
@@ -51,7 +49,9 @@ def _inverse_sum(gram: Array, root: Array) -> Array:
     return matrix
 
 
-def class_step(operator: GramOperator, curvature: Curvature, residual: Array, slope_sums: Array | None) -> Step:
+def class_step(
+    operator: GramOperator, curvature: Curvature, residual: Array, slope_sums: Array | None
+) -> Step:
     """What `newton_step` gives, for several classes and a Gram matrix in memory."""
     assert operator.gram is not None
     factors = ClassFactors(operator.gram, curvature)

@@ -42,7 +42,9 @@ SINGLE_ROUNDING = 1e-6
 class GramOperator:
     """Products with a Gram matrix that is in memory, or made tile by tile where it does not fit."""
 
-    def __init__(self, kernel: Kernel, X: Any, gram: NDArray | None = None, *, memory: float | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Any, gram: NDArray | None = None, *, memory: float | None = None
+    ) -> None:
         self.kernel, self.X = kernel, X
         n = X.shape[0]
         if gram is None and 8.0 * n * n <= (MEMORY if memory is None else memory):
@@ -212,7 +214,11 @@ def newton_step(
         direction_image = operator @ curvature.root(direction)
         bent = direction + curvature.root_transposed(direction_image)
         length = new_size / float(np.vdot(direction, bent))
-        solution, image, rest = solution + length * direction, image + length * direction_image, rest - length * bent
+        solution, image, rest = (
+            solution + length * direction,
+            image + length * direction_image,
+            rest - length * bent,
+        )
         size, n_steps = new_size, n_steps + 1
     # What is left of the first equation is a multiple of the border: the step of the intercepts.
     level = level - border.level_of(rest)
@@ -230,7 +236,11 @@ class Border:
     """
 
     def __init__(
-        self, curvature: Curvature, factor: Factor | LandmarkFactor, slope_sums: Array | None, shape: tuple[int, ...]
+        self,
+        curvature: Curvature,
+        factor: Factor | LandmarkFactor,
+        slope_sums: Array | None,
+        shape: tuple[int, ...],
     ) -> None:
         self.n_scores, self.columns, self.asked = shape[1], [], slope_sums
         free = 0 if slope_sums is None else max(shape[1] - 1, 1)

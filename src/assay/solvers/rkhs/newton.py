@@ -183,7 +183,11 @@ def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> 
         if math.isinf(high):
             length *= 2.0
         else:
-            root = (low * high_slope - high * low_slope) / (high_slope - low_slope) if high_slope < math.inf else low
+            root = (
+                (low * high_slope - high * low_slope) / (high_slope - low_slope)
+                if high_slope < math.inf
+                else low
+            )
             edge = 0.1 * (high - low)
             length = min(max(root, low + edge), high - edge)
     return low
