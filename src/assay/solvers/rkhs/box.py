@@ -2,7 +2,8 @@
 
 A small problem is one compiled call on its Gram matrix. A large one goes in rounds: a working set of the rows that
 violate the optimality conditions most, half of it new in each round, is solved on its own small Gram matrix, and the
-gradient of all rows follows by the kernel rows of those that moved.
+gradient of all rows follows by the kernel rows of those that moved. Rows that stay at their bounds are left out
+meanwhile; before the end the gradient of all rows is made afresh in double precision, and looked at again.
 """
 
 from __future__ import annotations
@@ -15,199 +16,199 @@ from numpy.typing import NDArray
 
 from assay.kernels import Kernel
 from assay.losses import SidedLoss
+from assay.solvers.rkhs.dual import BoxDual
+from assay.solvers.rkhs.free_rows import LARGEST, maximise_over_free
 from assay.solvers.rkhs.kernel_rows import KernelRows
-from assay.solvers.rkhs.loops import gap_sums, pair_steps, single_steps, slopes
-from assay.solvers.rkhs.problem import PERFECT, Array, RKHSProblem, RKHSSolution, box, sides_of
+from assay.solvers.rkhs.loops import MAX_VIOLATING_PAIR, RANDOM, SECOND_ORDER, pair_steps, single_steps
+from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution, sides_of
 
 WHOLE = 1000
 """Rows up to which the whole Gram matrix is the working set."""
 
 WORKING_SET = 512
-
-
-class BoxState(NamedTuple):
-    """A dual point and its gradient y − Kν, both changed in place."""
-
-    nu: Array
-    gradient: Array
-    bounds: Array
-
-
+RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
+N_DRAWS = 2**16
 
 
-class BoxDual:
-    """The dual of a problem with a sided loss, at a point that steps improve."""
+class BoxOptions(NamedTuple):
+    """How to solve: relative gap to reach, most steps, memory for kernel rows, choice of pairs.
 
-    def __init__(self, problem: RKHSProblem[SidedLoss], start: Array | None = None) -> None:
-        self.problem = problem
-        self.bounds = np.stack(box(problem))
-        self.epsilon = float(problem.loss.row_form.epsilon)
-        n = len(problem.target)
-        self.nu = np.zeros(n) if start is None else start.copy()
-        self.gradient = problem.target.copy()
-        self.rises, self.falls = np.empty(n), np.empty(n)
-        self.floor = PERFECT * problem.loss_at_zero
+    `draws` gives pairs of whole numbers for the rule "random"; `report` is told the dual value after each round,
+    and true from it asks to stop.
+    """
 
-    def look(self) -> tuple[float, float]:
-        """Slopes of every row; the largest violation and the middle of what the intercept may be."""
-        high, low = slopes(self.gradient, self.nu, *self.bounds, self.epsilon, self.rises, self.falls)
-        if not self.problem.fit_intercept:
-            return max(high, -low, 0.0), 0.0
-        return high - low, 0.5 * (high + low)
-
-    def relative_gap(self, intercept: float) -> float:
-        """Duality gap over the objective."""
-        sums = gap_sums(self.gradient, self.nu, *self.bounds, self.problem.target, self.epsilon, intercept)
-        gap, loss, norm = sums
-        scale = max(loss + 0.5 * norm, self.floor)
-        return gap / scale if scale > 0 else 0.0
-
-    def dual_value(self) -> float:
-        """Σ(y ν − ε|ν|) − ½ νᵀKν."""
-        nu = self.nu
-        return float(0.5 * nu @ (self.problem.target + self.gradient) - self.epsilon * np.abs(nu).sum())
-
-    def interval(self) -> tuple[float, float, float]:
-        """The intercepts that are as good, and the one to take: the mean over free rows, else the middle."""
-        if not self.problem.fit_intercept:
-            return 0.0, 0.0, 0.0
-        self.look()
-        low, high = float(self.rises.max()), float(self.falls.min())
-        free = (self.nu != 0) & (self.nu < self.bounds[0]) & (self.nu > -self.bounds[1])
-        if not free.any():
-            return low, high, 0.5 * (low + high)
-        at = self.gradient[free] - self.epsilon * np.sign(self.nu[free])
-        middle = float(np.clip(at.mean(), min(low, high), max(low, high)))
-        return middle, middle, middle
+    tol: float = 1e-6
+    max_iter: int = 10**8
+    cache_bytes: float = 1e9
+    rule: str = "second_order"
+    draws: Callable[[int], NDArray[np.int64]] | None = None
+    report: Callable[[float], bool] = lambda value: False
 
 
 def solve_box(
     problem: RKHSProblem[SidedLoss],
     kernel: Kernel,
     X: Any,
+    options: BoxOptions,
     *,
-    tol: float,
-    max_iter: int,
-    cache_bytes: float = 1e9,
     gram: NDArray | None = None,
+    start: Array | None = None,
 ) -> RKHSSolution:
-    dual = BoxDual(problem)
+    """Maximise the dual of a machine whose loss has corners.
+
+    Parameters
+    ----------
+    problem : RKHSProblem
+    kernel : Kernel
+        With everything filled in that depends on the table.
+    X : array or CSR matrix of shape (n_samples, n_features)
+    options : BoxOptions
+    gram : array of shape (n_samples, n_samples), optional
+        The Gram matrix in double precision, where the caller has it.
+    start : array of shape (n_samples,), optional
+        A feasible dual point to begin at.
+    """
     n = len(problem.target)
-    if gram is None and n <= WHOLE:
+    if gram is None and (n <= WHOLE or options.rule != "second_order"):
         gram = kernel.gram(X.astype(np.float64))
     if gram is not None:
-        n_iter, converged = whole(dual, gram, tol, max_iter)
+        dual = BoxDual(problem, *started(problem, start, gram.__matmul__))
+        n_iter, converged, trace = whole(dual, gram, options)
+        dual.balance()
         products = gram @ sides_of(dual.nu)
     else:
-        n_iter, converged, products = by_working_sets(dual, kernel, X, tol, max_iter, cache_bytes)
-    low, high, intercept = dual.interval()
-    return RKHSSolution(dual.nu, intercept, (low, high), products, n_iter, converged, [])
+        double = X.astype(np.float64)
+        dual = BoxDual(problem, *started(problem, start, lambda nu: kernel.apply(double, double, nu)))
+        n_iter, converged, trace, products = WorkingSets(dual, kernel, double, options).run()
+    low, high, intercept = dual.intercepts()
+    return RKHSSolution(dual.nu, intercept, (low, high), products, n_iter, converged, trace)
 
 
-def whole(dual: BoxDual, gram: NDArray, tol: float, max_iter: int) -> tuple[int, bool]:
+def started(
+    problem: RKHSProblem[SidedLoss], start: Array | None, product: Callable[[Array], Array]
+) -> tuple[Array | None, Array | None]:
+    """A dual point to begin at and its gradient."""
+    return (None, None) if start is None else (start.copy(), problem.target - product(start))
+
+
+def whole(dual: BoxDual, gram: NDArray, options: BoxOptions) -> tuple[int, bool, list[float]]:
     """Steps on the whole Gram matrix, their tolerance tightened until the gap is small enough."""
-    diagonal, n_iter = gram.diagonal().astype(np.float64), 0
+    diagonal, n_iter, trace = gram.diagonal().astype(np.float64), 0, [dual.value]
     allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))
-    smallest = 1e-14 * allowed
+    smallest = 1e-12 * allowed
     while True:
-        made, violation = steps(
-            dual, gram, diagonal, dual.bounds, dual.nu, dual.gradient, allowed, max_iter - n_iter
+        most = options.max_iter - n_iter
+        n_iter += steps(dual, gram, diagonal, (allowed, most), options)
+        trace.append(dual.value)
+        gap = dual.standing().gap
+        stopped = options.report(trace[-1])
+        if gap <= options.tol or stopped or n_iter >= options.max_iter or allowed <= smallest:
+            return n_iter, gap <= options.tol, trace
+        allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3))
+
+
+def steps(
+    dual: BoxDual, gram: NDArray, diagonal: Array, limits: tuple[float, int], options: BoxOptions
+) -> int:
+    """Steps on a Gram matrix that is the whole of a dual; how many were made."""
+    if not dual.problem.fit_intercept:
+        return int(
+            single_steps(gram, diagonal, dual.bounds, dual.epsilon, dual.nu, dual.gradient, limits)[0]
         )
-        n_iter += made
-        _, middle = dual.look()
-        gap = dual.relative_gap(middle)
-        if gap <= tol:
-            return n_iter, True
-        if n_iter >= max_iter or allowed <= smallest:
-            return n_iter, False
-        allowed *= float(np.clip(0.5 * tol / gap, 1e-3, 0.3))
+    rule, draws = RULES[options.rule], NO_DRAWS
+    tol, most = limits
+    if rule == RANDOM:
+        assert options.draws is not None
+        draws = options.draws(N_DRAWS)
+        most = min(most, N_DRAWS)
+    point = dual.nu, dual.gradient
+    return int(pair_steps(gram, diagonal, dual.bounds, dual.epsilon, *point, (tol, most), rule, draws)[0])
 
 
-def steps(dual, gram, diagonal, bounds, nu, gradient, tol, max_iter):
-    if dual.problem.fit_intercept:
-        return pair_steps(gram, diagonal, bounds, dual.epsilon, nu, gradient, tol, max_iter, 0, NO_DRAWS)
-    return single_steps(gram, diagonal, bounds, dual.epsilon, nu, gradient, tol, max_iter)
+class WorkingSets:
+    """Rounds of working sets on all rows, or on those that may still move.
 
+    What a round and a factorisation of the free rows cost is counted, not timed, so that the result does not depend
+    on the machine: the free rows are solved for at once when the rounds since have cost as much.
+    """
 
-def by_working_sets(dual, kernel, X, tol, max_iter, cache_bytes):
-    n = len(dual.nu)
-    n_kept = max(int(cache_bytes // (4 * n)), 2 * WORKING_SET)
-    rows = KernelRows(kernel, X, n_kept=n_kept)
-    diagonal = kernel.diagonal(X).astype(np.float64)
-    members = np.empty(0, dtype=np.intp)
-    n_iter = rounds = 0
-    fresh = True
-    import time
+    def __init__(self, dual: BoxDual, kernel: Kernel, X: NDArray, options: BoxOptions) -> None:
+        self.dual, self.kernel, self.X, self.options = dual, kernel, X, options
+        self.diagonal = kernel.diagonal(X).astype(np.float64)
+        n_kept = max(int(options.cache_bytes // (4 * X.shape[0])), 2 * WORKING_SET)
+        self.rows = KernelRows(kernel, X, n_kept=n_kept)
+        self.n_iter, self.trace = 0, [dual.value]
 
-    T = dict(select=0.0, kern=0.0, inner=0.0, upd=0.0, gap=0.0, refresh=0.0)
-    while True:
-        t0 = time.perf_counter()
-        violation, middle = dual.look()
-        gap = dual.relative_gap(middle)
-        T["gap"] += time.perf_counter() - t0
-        if gap <= tol or n_iter >= max_iter:
-            if not fresh:
-                t0 = time.perf_counter()
-                products = exact_products(kernel, X, dual.nu)
-                dual.gradient[:] = dual.problem.target - (products[:, 0] - products[:, 1])
-                fresh = True
-                T["refresh"] += time.perf_counter() - t0
-                continue
-            break
-        t0 = time.perf_counter()
-        members = choose(dual, members, rounds)
-        T["select"] += time.perf_counter() - t0
-        t0 = time.perf_counter()
+    def run(self) -> tuple[int, bool, list[float], Array]:
+        """Rounds until the gap of all rows, measured in double precision, is small enough."""
+        tol = self.options.tol
+        while True:
+            ended = self._rounds()
+            self.dual.balance()
+            products = exact_products(self.kernel, self.X, self.dual.nu)
+            self.dual.gradient[:] = self.dual.problem.target - (products[:, 0] - products[:, 1])
+            gap = self.dual.standing().gap
+            if gap <= tol or ended:
+                return self.n_iter, gap <= tol, self.trace, products
+
+    def _rounds(self) -> bool:
+        """Rounds until the gap as the gradient knows it is small; true when the limit of steps ends them."""
+        dual, options, n = self.dual, self.options, len(self.dual.nu)
+        members, cost = np.empty(0, dtype=np.intp), 0.0
+        while True:
+            violation, _, gap = dual.standing()
+            if gap <= options.tol:
+                return False
+            if self.n_iter >= options.max_iter or options.report(self.trace[-1]):
+                return True
+            n_free = int(dual.free.sum())
+            if gap < 0.1 and n_free <= LARGEST and cost > n_free**3 / 60 + 3.0 * n * n_free:
+                cost = 0.0
+                if maximise_over_free(dual, self.kernel, self.X):
+                    return False
+            members = chosen_members(dual, members)
+            cost += self._round(members, 0.1 * violation)
+
+    def _round(self, members: NDArray[np.intp], tol: float) -> float:
+        """Solve one working set and let the gradient of all rows follow; what it cost, in kernel values read."""
+        dual, rows, before = self.dual, self.rows, self.rows.n_computed
         slots = rows.slots(members)
-        T["kern"] += time.perf_counter() - t0
-        t0 = time.perf_counter()
-        small = rows.kept[slots][:, members] if False else rows.kept[np.ix_(slots, members)]
-        nu, gradient = dual.nu[members], dual.gradient[members]
-        before = nu.copy()
-        made, left = steps(
-            dual,
-            small,
-            diagonal[members],
-            np.ascontiguousarray(dual.bounds[:, members]),
-            nu,
-            gradient,
-            0.1 * violation,
-            min(max_iter - n_iter, 100 * len(members)),
-        )
-        T["inner"] += time.perf_counter() - t0
-        t0 = time.perf_counter()
-        n_iter += made
-        rounds += 1
-        moved = np.flatnonzero(nu != before)
-        dual.nu[members] = nu
-        rows.subtract(slots[moved], nu[moved] - before[moved], dual.gradient)
-        T["upd"] += time.perf_counter() - t0
-        fresh = False
-    print(rounds, n_iter, rows.n_computed, {k: round(v, 3) for k, v in T.items()})
-    return n_iter, gap <= tol, products
+        small = BoxDual(dual.problem.take(members), dual.nu[members], dual.gradient[members])
+        old = small.nu.copy()
+        most = min(self.options.max_iter - self.n_iter, 100 * len(members))
+        gram = rows.kept[np.ix_(slots, members)]
+        made = steps(small, gram, self.diagonal[members], (tol, most), self.options)
+        self.n_iter += made
+        moved = np.flatnonzero(small.nu != old)
+        dual.nu[members] = small.nu
+        rows.subtract(slots[moved], small.nu[moved] - old[moved], dual.gradient)
+        self.trace.append(dual.value)
+        n = len(dual.nu)
+        return 3.0 * (rows.n_computed - before) * n + 0.3 * len(moved) * n + 3.0 * made * len(members)
 
 
-def choose(dual, members, rounds):
-    n = len(dual.nu)
-    q = min(WORKING_SET, n)
+def chosen_members(dual: BoxDual, members: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The later half of the last working set, and the rows that rise and fall the most for the rest."""
     keep = members[len(members) // 2 :]
+    n_new = WORKING_SET - len(keep)
     rises, falls = dual.rises, dual.falls
     if not dual.problem.fit_intercept:
-        score = np.maximum(rises, -falls)
-        score[keep] = -np.inf
-        new = np.argpartition(-score, q - len(keep) - 1)[: q - len(keep)]
-        return np.concatenate([keep, new])
+        worst = np.maximum(rises, -falls)
+        worst[keep] = -np.inf
+        return np.concatenate([keep, largest(worst, n_new)])
     rises[keep], falls[keep] = -np.inf, np.inf
-    m = (q - len(keep)) // 2
-    up = np.argpartition(-rises, m)[:m]
+    up = largest(rises, n_new // 2)
     falls[up] = np.inf
-    down = np.argpartition(falls, q - len(keep) - m)[: q - len(keep) - m]
-    return np.concatenate([keep, up, down])
+    return np.concatenate([keep, up, largest(-falls, n_new - n_new // 2)])
 
 
-def exact_products(kernel: Kernel, X: Any, coef: Array) -> Array:
+def largest(values: Array, count: int) -> NDArray[np.intp]:
+    """Places of the largest values, in the order of the rows."""
+    return np.sort(np.argpartition(-values, count)[:count])
+
+
+def exact_products(kernel: Kernel, X: NDArray, coef: Array) -> Array:
     """K ν⁺ and K ν⁻ in double precision, from the kernel itself."""
     support = np.flatnonzero(coef)
-    double = X.astype(np.float64)
-    return kernel.apply(double, double[support], sides_of(coef)[support])
+    return kernel.apply(X, X[support], sides_of(coef)[support])

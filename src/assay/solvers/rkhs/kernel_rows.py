@@ -40,11 +40,9 @@ class KernelRows:
         self._used[found[found >= 0]] = self._clock
         missing = rows[found < 0]
         if len(missing):
-            oldest = (
-                np.argpartition(self._used, len(missing) - 1)[: len(missing)]
-                if len(missing) < len(self._used)
-                else np.arange(len(self._used))
-            )
+            oldest = np.argpartition(self._used, len(missing) - 1)[: len(missing)] if len(missing) < len(
+                self._used
+            ) else np.arange(len(self._used))
             oldest.sort()
             self.slot_of[self._owner[oldest[self._owner[oldest] >= 0]]] = -1
             self._owner[oldest], self._used[oldest] = missing, self._clock

@@ -7,7 +7,7 @@ maximum when no rise exceeds a fall (with an intercept), or 0 lies between them 
 
 import numpy as np
 
-from assay.loops import compiled, inlined
+from assay.loops import compiled, inlined, searching
 
 SECOND_ORDER, MAX_VIOLATING_PAIR, RANDOM = 0, 1, 2
 
@@ -64,58 +64,81 @@ def gap_sums(gradient, nu, upper, lower, target, epsilon, intercept):  # type: i
     return gap, loss, norm
 
 
-@compiled
-def pair_steps(K, diagonal, box, epsilon, nu, gradient, tol, max_iter, rule, draws):  # type: ignore[no-untyped-def]
+@searching
+def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  # type: ignore[no-untyped-def]
     """Maximise the dual over pairs ν_i + t, ν_j − t; returns the steps made and the violation left.
 
     The row of the largest rise is paired with the one that promises the largest gain ("second order"), with that of
-    the least fall, or both are drawn. `box` holds upper and lower bounds.
+    the least fall, or both are drawn. `box` holds upper and lower bounds, `limits` the tolerance and the most steps.
+
+    `above[k]` is rise − gradient and `below[k]` fall − gradient: they change with ν_k alone, so that one pass of
+    vector code finds the largest rise of all rows.
     """
     upper, lower = box[0], box[1]
+    tol, max_iter = limits
     n = nu.shape[0]
-    violation = np.inf
-    for step in range(max_iter):
-        i, j = -1, -1
-        highest, lowest, last = -np.inf, np.inf, -1
+    above, below, gains = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(n):
+        above[k] = rise(0.0, nu[k], upper[k], epsilon)
+        below[k] = fall(0.0, nu[k], lower[k], epsilon)
+    violation, step = np.inf, 0
+    while step < max_iter:
+        highest, lowest = -np.inf, np.inf
         for k in range(n):
-            value = rise(gradient[k], nu[k], upper[k], epsilon)
-            if value > highest:
-                highest, i = value, k
-            value = fall(gradient[k], nu[k], lower[k], epsilon)
-            if value < lowest:
-                lowest, last = value, k
+            highest = max(highest, gradient[k] + above[k])
+            lowest = min(lowest, gradient[k] + below[k])
         violation = highest - lowest
-        if i < 0 or last < 0 or violation <= tol:
-            return step, violation
-        if rule == SECOND_ORDER:
-            best = -1.0
-            for k in range(n):
-                excess = highest - fall(gradient[k], nu[k], lower[k], epsilon)
-                if excess > 0.0:
-                    curvature = max(diagonal[i] + diagonal[k] - 2.0 * K[i, k], 1e-12 * diagonal[i] + 1e-300)
-                    gain = excess * excess / curvature
-                    if gain > best:
-                        best, j = gain, k
-        elif rule == MAX_VIOLATING_PAIR:
-            j = last
-        else:
-            i, j = draws[step, 0] % n, draws[step, 1] % n
-            forth = rise(gradient[i], nu[i], upper[i], epsilon) - fall(gradient[j], nu[j], lower[j], epsilon)
-            back = rise(gradient[j], nu[j], upper[j], epsilon) - fall(gradient[i], nu[i], lower[i], epsilon)
-            if back > forth:
-                i, j, forth = j, i, back
-            if i == j or forth <= 0.0:
+        if not violation > tol:
+            break
+        step += 1
+        if rule == RANDOM:
+            i, j = drawn_pair(draws[step - 1], gradient, above, below)
+            if gradient[i] + above[i] <= gradient[j] + below[j]:
                 continue
-        up, down = rise(gradient[i], nu[i], upper[i], epsilon), fall(gradient[j], nu[j], lower[j], epsilon)
+        else:
+            i = place_of(highest, gradient, above)
+            j = place_of(lowest, gradient, below)
+        if rule == SECOND_ORDER:
+            best, base, floor = 0.0, diagonal[i], 1e-12 * diagonal[i] + 1e-300
+            for k in range(n):
+                excess = max(highest - gradient[k] - below[k], 0.0)
+                gains[k] = excess * excess / max(base + diagonal[k] - 2.0 * K[i, k], floor)
+                best = max(best, gains[k])
+            for k in range(n):
+                if gains[k] == best:
+                    j = k
+                    break
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], 1e-12 * diagonal[i] + 1e-300)
-        above, below = room_above(nu[i], upper[i], epsilon), room_below(nu[j], lower[j], epsilon)
-        length = min((up - down) / curvature, above, below)
+        room_i, room_j = room_above(nu[i], upper[i], epsilon), room_below(nu[j], lower[j], epsilon)
+        length = min((gradient[i] + above[i] - gradient[j] - below[j]) / curvature, room_i, room_j)
         # A bound that is reached is reached exactly: which rows are free is read off ν.
-        nu[i] = end_above(nu[i], upper[i], epsilon) if length == above else nu[i] + length
-        nu[j] = end_below(nu[j], lower[j], epsilon) if length == below else nu[j] - length
+        nu[i] = end_above(nu[i], upper[i], epsilon) if length == room_i else nu[i] + length
+        nu[j] = end_below(nu[j], lower[j], epsilon) if length == room_j else nu[j] - length
+        for k in (i, j):
+            above[k] = rise(0.0, nu[k], upper[k], epsilon)
+            below[k] = fall(0.0, nu[k], lower[k], epsilon)
         for k in range(n):
             gradient[k] -= length * (K[i, k] - K[j, k])
-    return max_iter, violation
+    return step, violation
+
+
+@inlined
+def place_of(value, gradient, offset):  # type: ignore[no-untyped-def]
+    """First row whose slope is this value."""
+    for k in range(gradient.shape[0]):
+        if gradient[k] + offset[k] == value:
+            return k
+    return 0
+
+
+@inlined
+def drawn_pair(draw, gradient, above, below):  # type: ignore[no-untyped-def]
+    """Two drawn rows, the one to rise first."""
+    n = gradient.shape[0]
+    i, j = draw[0] % n, draw[1] % n
+    forth = gradient[i] + above[i] - gradient[j] - below[j]
+    back = gradient[j] + above[j] - gradient[i] - below[i]
+    return (j, i) if back > forth else (i, j)
 
 
 @inlined
@@ -131,9 +154,10 @@ def end_below(nu, lower, epsilon):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def single_steps(K, diagonal, box, epsilon, nu, gradient, tol, max_iter):  # type: ignore[no-untyped-def]
+def single_steps(K, diagonal, box, epsilon, nu, gradient, limits):  # type: ignore[no-untyped-def]
     """Maximise the dual over one ν_i at a time, that of the largest gain; no intercept, so no Σν = 0."""
     upper, lower = box[0], box[1]
+    tol, max_iter = limits
     n = nu.shape[0]
     violation = np.inf
     for step in range(max_iter):
