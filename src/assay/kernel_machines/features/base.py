@@ -1,17 +1,15 @@
-"""What features of kernels share: blocks are mapped where they are walked; the scale of a kernel by one walk."""
+"""What features of kernels share: blocks are mapped where they are walked."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.models.capabilities import Transformer
 from assay.rows import Block, MappedRows, Rows
-
-Array = NDArray[np.float64]
 
 
 class KernelFeatures(Transformer):
@@ -74,48 +72,6 @@ def features_of(block: Block, mapping: Any) -> NDArray:
 def mapped_block(block: Block, mapping: Any) -> Block:
     """A block with its features in place of its columns."""
     return block._replace(X=features_of(block, mapping))
-
-
-class EntryMoments(NamedTuple):
-    """Number of entries of a table, their mean and their sum of squares about it."""
-
-    count: float
-    mean: float
-    squares: float
-
-
-def entry_variance(data: Rows) -> float:
-    """Variance of all entries of a table, by one walk."""
-    moments = data.reduce(block_moments, combine=merge_moments)
-    return float(moments.squares / moments.count)
-
-
-def block_moments(block: Block) -> EntryMoments:
-    """The moments of one block."""
-    X = block.X
-    count = float(X.shape[0] * X.shape[1])
-    if block.is_sparse:
-        values = X.data.astype(np.float64)
-        mean = float(values.sum()) / count
-        squares = float(((values - mean) ** 2).sum()) + (count - len(values)) * mean**2
-    else:
-        mean = float(X.mean(dtype=np.float64))
-        squares = float(np.square(X - mean, dtype=np.float64).sum())
-    return EntryMoments(count, mean, squares)
-
-
-def merge_moments(first: EntryMoments, second: EntryMoments) -> EntryMoments:
-    """The moments of two blocks together."""
-    count, step = first.count + second.count, second.mean - first.mean
-    share = second.count / count
-    squares = first.squares + second.squares + step * step * first.count * share
-    return EntryMoments(count, first.mean + share * step, squares)
-
-
-def scale_of_rows(data: Rows) -> float:
-    """γ = "scale" of a table anywhere: 1/(n_features · Var X), 1 where the entries do not vary."""
-    spread = data.shape[1] * entry_variance(data)
-    return 1.0 / spread if spread > 0 and np.isfinite(1.0 / spread) else 1.0
 
 
 def evenly_spaced(n_rows: int, most: int) -> NDArray[np.intp]:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from assay import parameters, rows
 from assay.certificates import Certificate, Certificates, agreement, at_most
-from assay.kernel_machines.features.base import KernelFeatures, evenly_spaced, scale_of_rows
+from assay.kernel_machines.features.base import KernelFeatures, evenly_spaced
 from assay.kernel_machines.features.spectral_laws import (
     draw_frequencies,
     largest_step,
     mean_error_bound,
     squared_length_share,
 )
+from assay.kernel_machines.scale import scale_of_rows
 from assay.kernels import Gaussian, Laplacian
 from assay.kernels.stationary import Stationary
 from assay.parameters import Domain
@@ -180,8 +181,8 @@ class RandomFourierFeatures(KernelFeatures):
         shares = squared_length_share(self.kernel_, self.random_weights_)
         return [
             at_most(
-                f"On {len(measured)} pairs of rows features and kernel differ by no more than means of so many "
-                f"draws do with probability 1 − {DELTA:g}.",
+                f"On {len(measured)} pairs of rows features and kernel differ by no more than means of so "
+                f"many draws do with probability 1 − {DELTA:g}.",
                 "kernel error where it is nearest to its bound",
                 measured[worst],
                 allowed[worst] + ROUNDING * float(np.finfo(self.random_weights_.dtype).eps),
@@ -200,14 +201,14 @@ class RandomFourierFeatures(KernelFeatures):
             ),
         ]
 
-    def certify(self, X: Any, y: Any = None) -> Certificates:
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure the certificates afresh on the rows of the fit.
 
         Parameters
         ----------
         X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
             The rows of the fit.
-        y : ignored
+        y, sample_weight : ignored
         """
         data = self._open_new_rows(X)
         measured, allowed = self._errors(data)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay import parameters, rows
 from assay.certificates import Certificates
-from assay.kernel_machines.features.base import KernelFeatures, evenly_spaced, scale_of_rows
+from assay.kernel_machines.features.base import KernelFeatures, evenly_spaced
 from assay.kernel_machines.features.certificates import (
     Residuals,
     landmark_certificates,
@@ -21,7 +21,8 @@ from assay.kernel_machines.features.certificates import (
 )
 from assay.kernel_machines.features.landmarks import SCHEMES
 from assay.kernel_machines.parameters import KERNEL_DOMAINS
-from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.kernel_machines.scale import kernel_of_rows
+from assay.kernels import KERNEL_NAMES, Kernel, Precomputed
 from assay.models.capabilities import require_memory
 from assay.parameters import Domain
 from assay.randomness import generator
@@ -197,7 +198,7 @@ class Nystroem(KernelFeatures):
             require_memory(self, X, instead="take landmarks='k-means++' or 'uniform'")
         with self._threads():
             data = self._open_rows(X, y, with_target=rows.is_external(X) and rows.is_name(y))
-            self.kernel_ = self._kernel(data)
+            self.kernel_ = kernel_of_rows(self, data)
             n_landmarks = min(int(self.n_components), data.shape[0])
             choose, rng = SCHEMES[self.landmarks], generator(self.random_state)
             with np.errstate(over="ignore", invalid="ignore"):
@@ -207,19 +208,6 @@ class Nystroem(KernelFeatures):
             self.trace_error_ = residuals.share
             self.certificates_ = Certificates([*self._landmark_certificates(), *self._loss(residuals)])
         return self
-
-    def _kernel(self, data: Rows) -> Kernel:
-        """The kernel that the parameters mean for this table."""
-        gamma = self.gamma
-        if isinstance(gamma, str):
-            gamma = scale_of_rows(data) if gamma == "scale" else None
-        scales: Any = {
-            "gamma": gamma,
-            "degree": 3 if self.degree is None else self.degree,
-            "coef0": 1.0 if self.coef0 is None else self.coef0,
-        }
-        made = kernel(self.kernel, **scales, function_parameters=self.kernel_params)
-        return made.for_features(data.shape[1])
 
     def _decompose(self, dtype: np.dtype) -> None:
         """K_LL^{−1/2} from the eigenvalues that are more than the rounding of the features' precision."""
@@ -278,14 +266,14 @@ class Nystroem(KernelFeatures):
     def _loss(self, residuals: Residuals) -> list[Any]:
         return residual_certificates(residuals, self.components_.shape[0], self.normalization_.dtype)
 
-    def certify(self, X: Any, y: Any = None) -> Certificates:
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure the certificates afresh, on all rows of the fit, by one walk.
 
         Parameters
         ----------
         X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
             The rows of the fit.
-        y : ignored
+        y, sample_weight : ignored
         """
         data = self._open_new_rows(X)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -78,10 +78,8 @@ def largest_step(uniforms: Array) -> float:
     return float(max(above.max(), (1.0 / n - above).max()))
 
 
-def mean_error_bound(
-    at: Array, twice: Array, n_means: int, n_independent: int, *, delta: float
-) -> Array:
-    """How far means of 2 cos(wᵀx + b) cos(wᵀz + b) may be from k(x − z), all pairs at once, with chance 1 − δ.
+def mean_error_bound(at: Array, twice: Array, n_means: int, n_independent: int, *, delta: float) -> Array:
+    """How far means of 2 cos(wᵀx + b) cos(wᵀz + b) may be from k(x − z), with chance 1 − δ for all pairs.
 
     The terms are within 2 of zero and have the variance 1/2 + (1 + k(2δ))/2 − k(δ)²: the smaller of
     Hoeffding's √(8 log(2m/δ)/D) and Bernstein's root, for m pairs.
