@@ -1,4 +1,4 @@
-"""What losses on the rows say about the risk: Theorems 42 and 46 and their corollaries for balls of an RKHS."""
+"""What losses on the rows say about the risk: Theorems 42 and 46, and their corollaries for balls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RiskBound(NamedTuple):
     @property
     def vacuous(self) -> bool:
         """Whether the bound is no better than what is known without it."""
-        return self.value >= self.trivial
+        return bool(self.value >= self.trivial)
 
     def certificate(self, quantity: str, measured: float) -> Certificate:
         """The bound as a certificate, beside a quantity that was measured."""
@@ -157,7 +157,7 @@ def hinge_risk_bound(
     (0.385, False)
     >>> grid = hinge_risk_bound(0.2, radius=[1.0, 2.0, 4.0], kappa=1.0, n=4000, norm=1.5)
     >>> round(grid.value, 3)
-    (0.394)
+    0.394
 
     References
     ----------
@@ -274,7 +274,7 @@ def svr_oracle_bound(
     Sangnier §1.5.3, corollary 47.
     """
     owner = "svr_oracle_bound"
-    (radius,) = _radii(owner, radius)
+    (radius,) = _radii(owner, radius).tolist()
     _check_sizes(owner, n, delta)
     require(owner, POSITIVE, kappa=kappa)
     require(owner, NOT_NEGATIVE, largest_target=largest_target)

@@ -31,14 +31,14 @@ def kernel_of_rows(model: Any, data: Rows) -> Kernel:
 def scale_of_rows(data: Rows) -> float:
     """γ = "scale" of a table: 1/(n_features · Var X), 1 where the entries do not vary."""
     moments = data.reduce(block_moments, combine=merge_moments)
-    spread = data.shape[1] * float(moments.squares / moments.count)
+    spread = data.shape[1] * float(moments.squares / moments.n_entries)
     return 1.0 / spread if spread > 0 and np.isfinite(1.0 / spread) else 1.0
 
 
 class EntryMoments(NamedTuple):
     """Number of entries of a table, their mean and their sum of squares about it."""
 
-    count: float
+    n_entries: float
     mean: float
     squares: float
 
@@ -56,9 +56,9 @@ def block_moments(block: Block) -> EntryMoments:
 
 def merge_moments(first: EntryMoments, second: EntryMoments) -> EntryMoments:
     """The moments of two blocks together."""
-    count, step = first.count + second.count, second.mean - first.mean
+    count, step = first.n_entries + second.n_entries, second.mean - first.mean
     if not count > 0:
         return first
-    share = second.count / count
-    squares = first.squares + second.squares + step * step * first.count * share
+    share = second.n_entries / count
+    squares = first.squares + second.squares + step * step * first.n_entries * share
     return EntryMoments(count, first.mean + share * step, squares)

@@ -71,21 +71,23 @@ from assay.theory.experiments import (
     primal_dual_crossover,
     squaring_experiment,
 )
-from assay.theory.kernel_machines import (
+from assay.theory.kernel_machines.ball_bounds import (
     BoundTrial,
-    MeanAgainstMedian,
-    MedianIdentity,
     RiskBound,
-    distance_to_hyperplane,
     hinge_bound_trial,
     hinge_risk_bound,
     lipschitz_oracle_bound,
     lipschitz_risk_bound,
+    svr_bound_trial,
+    svr_oracle_bound,
+)
+from assay.theory.kernel_machines.targets import (
+    MeanAgainstMedian,
+    MedianIdentity,
+    distance_to_hyperplane,
     margin,
     mean_against_median,
     median_identity,
-    svr_bound_trial,
-    svr_oracle_bound,
 )
 from assay.theory.least_squares import (
     BiasVariance,
