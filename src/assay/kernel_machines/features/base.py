@@ -65,8 +65,8 @@ class KernelFeatures(Transformer):
 
 
 def features_of(block: Block, mapping: Any) -> NDArray:
-    """The features of the rows of one block."""
-    return np.asarray(mapping(block.X))
+    """The features of the rows of one block, in its precision."""
+    return np.asarray(mapping(block.X)).astype(block.X.dtype, copy=False)
 
 
 def mapped_block(block: Block, mapping: Any) -> Block:

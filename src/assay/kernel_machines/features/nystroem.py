@@ -65,8 +65,12 @@ class NystroemMap(NamedTuple):
         return int(self.normalization.shape[0])
 
     def __call__(self, X: Any) -> NDArray:
-        """The features of rows; only a tile of the kernel matrix is ever in memory."""
-        return self.kernel.apply(X, self.landmarks.astype(X.dtype, copy=False), self.normalization.T)
+        """The features of rows in float64; only a tile of the kernel matrix is ever in memory.
+
+        Roots of small eigenvalues are divided by: in float32 most of them would be rounding.
+        """
+        rows, landmarks = (table.astype(np.float64, copy=False) for table in (X, self.landmarks))
+        return self.kernel.apply(rows, landmarks, self.normalization.T)
 
 
 class Nystroem(KernelFeatures):
@@ -128,7 +132,7 @@ class Nystroem(KernelFeatures):
     eigenvalues_ : array of shape (n_components,)
         Of K_LL, largest first.
     trace_error_ : float
-        tr(K − K̃) over tr K, on up to 1,024 evenly spaced rows.
+        tr(K − K̃) over tr K, on up to 1,024 evenly spaced rows; 0 where it is rounding.
     kernel_ : Kernel
         The kernel with every parameter filled in.
     certificates_ : Certificates
@@ -203,21 +207,21 @@ class Nystroem(KernelFeatures):
             choose, rng = SCHEMES[self.landmarks], generator(self.random_state)
             with np.errstate(over="ignore", invalid="ignore"):
                 self.component_indices_, self.components_ = choose(data, self.kernel_, n_landmarks, rng)
-                self._decompose(data.dtype)
+                self._decompose()
                 residuals = self._measured(data)
-            self.trace_error_ = residuals.share
+            self.trace_error_ = residuals.error
             self.certificates_ = Certificates([*self._landmark_certificates(), *self._loss(residuals)])
         return self
 
-    def _decompose(self, dtype: np.dtype) -> None:
-        """K_LL^{−1/2} from the eigenvalues that are more than the rounding of the features' precision."""
+    def _decompose(self) -> None:
+        """K_LL^{−1/2} from the eigenvalues that are more than rounding."""
         gram = self._landmark_gram()
         size = float(np.abs(gram).max())
         if not size < LARGEST:
             raise ValueError("The kernel overflows on these rows; scale the columns of X first.")
         values, vectors = np.linalg.eigh(gram)
-        least = smallest_inverted(values, dtype)
-        if values[0] < -max(least, -least):
+        least = smallest_inverted(values)
+        if values[0] < -least:
             raise ValueError(
                 "Nystroem needs a positive semi-definite kernel, and on these landmarks this one has the "
                 f"eigenvalue {values[0]:.3g}; take another kernel or other parameters of it."
@@ -225,7 +229,7 @@ class Nystroem(KernelFeatures):
         kept = values > least
         roots = np.sqrt(values[kept])
         self.rank_, self.eigenvalues_ = int(kept.sum()), values[::-1].copy()
-        self.normalization_ = ((vectors[:, kept] / roots) @ vectors[:, kept].T).astype(dtype)
+        self.normalization_ = (vectors[:, kept] / roots) @ vectors[:, kept].T
 
     def _landmark_gram(self) -> NDArray[np.float64]:
         return self.kernel_.gram(self.components_.astype(np.float64, copy=False))
@@ -260,11 +264,11 @@ class Nystroem(KernelFeatures):
 
     def _landmark_certificates(self) -> list[Any]:
         own = self._map()(self.components_)
-        least = smallest_inverted(self.eigenvalues_[::-1], self.normalization_.dtype)
+        least = smallest_inverted(self.eigenvalues_[::-1])
         return landmark_certificates(own, self._landmark_gram(), self.eigenvalues_, self.rank_, least)
 
     def _loss(self, residuals: Residuals) -> list[Any]:
-        return residual_certificates(residuals, self.components_.shape[0], self.normalization_.dtype)
+        return residual_certificates(residuals, self.components_.shape[0])
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure the certificates afresh, on all rows of the fit, by one walk.
@@ -280,7 +284,7 @@ class Nystroem(KernelFeatures):
             order = np.argsort(self.component_indices_, kind="stable")
             again = data.take(self.component_indices_[order])
             residuals = data.reduce(residual_block, self.kernel_, self._map(), combine=Residuals.merge)
-            share = self._measured(data).share
+            error = self._measured(data).error
             values = np.linalg.eigvalsh(self._landmark_gram())[::-1]
         stored = {
             "components_": (self.components_[order], again),
@@ -290,14 +294,11 @@ class Nystroem(KernelFeatures):
             [
                 *self._landmark_certificates(),
                 *self._loss(residuals),
-                *stored_certificates(
-                    stored, self.component_indices_, (self.trace_error_, share), self.normalization_.dtype
-                ),
+                *stored_certificates(stored, self.component_indices_, (self.trace_error_, error)),
             ]
         )
 
 
-def smallest_inverted(values: NDArray, dtype: Any) -> float:
-    """The eigenvalue up to which all are rounding, from increasing ones, for features of a precision."""
-    eps = float(np.finfo(dtype).eps)
-    return max(10.0 * len(values) * eps * float(values[-1]), 0.0)
+def smallest_inverted(values: NDArray) -> float:
+    """The eigenvalue up to which all are rounding, from increasing ones."""
+    return max(10.0 * len(values) * float(np.finfo(np.float64).eps) * float(values[-1]), 0.0)
