@@ -24,7 +24,7 @@ class Pool(NamedTuple):
     indices: NDArray[np.intp]
 
 
-def open_pool(data: Rows, rng: np.random.Generator, *, most: int | None = POOL_ROWS) -> Pool:
+def open_pool(data: Rows, rng: np.random.Generator, *, most: int | None) -> Pool:
     """All rows of a table, or `most` of them drawn uniformly, by one walk where they are not in memory."""
     n_rows = data.shape[0]
     indices = np.arange(n_rows)
@@ -53,7 +53,7 @@ def plus_plus(
     ‖φ(x) − φ(z)‖² = k(x, x) + k(z, z) − 2k(x, z): one column of the kernel matrix per landmark. Ends early
     where every row is a landmark or a copy of one.
     """
-    pool = open_pool(data, rng)
+    pool = open_pool(data, rng, most=POOL_ROWS)
     diagonal, column = kernel.diagonal(pool.X).astype(np.float64), kernel.columns(pool.X)
     shares = rng.random(n_landmarks)
     chosen = [min(int(shares[0] * len(diagonal)), len(diagonal) - 1)]

@@ -52,13 +52,11 @@ def draw_frequencies(
 
 def _orthogonal_directions(n_features: int, n_components: int, rng: np.random.Generator) -> Array:
     """Unit vectors, uniform on the sphere, orthogonal within each group of n_features."""
-    groups = []
-    for start in range(0, n_components, n_features):
-        basis, triangle = np.linalg.qr(rng.standard_normal((n_features, n_features)))
-        # Signs of the diagonal make the basis uniform among all orthogonal ones.
-        basis *= np.where(triangle.diagonal() < 0, -1.0, 1.0)
-        groups.append(basis[:, : n_components - start])
-    return np.hstack(groups)
+    n_groups = -(-n_components // n_features)
+    bases, triangles = np.linalg.qr(rng.standard_normal((n_groups, n_features, n_features)))
+    # Signs of the diagonals make the bases uniform among all orthogonal ones.
+    bases *= np.where(np.diagonal(triangles, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, None, :]
+    return np.hstack(list(bases))[:, :n_components]
 
 
 def squared_length_share(kernel: Stationary, weights: Array) -> Array:

@@ -150,7 +150,7 @@ def svr_bound_trial(
     """Try the bound of `svr_oracle_bound` on training sets of a law.
 
     Rows are uniform on [−1, 1] (κ = 1) and Y = clip(0.8x + σ·noise, −1, 1). The minimiser over the ball
-    |w| ≤ c is found among 801 slopes, for which the population risks are known to the same error.
+    |w| ≤ c is found among 201 slopes, for which the population risks are known to the same error.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def svr_bound_trial(
     counts = {"n_samples": n_samples, "n_repeats": n_repeats, "n_test": n_test}
     require("svr_bound_trial", integer(at_least=1), **counts)
     rng, loss = generator(random_state), EpsilonInsensitive(float(epsilon))
-    slopes = np.linspace(-radius, radius, 801)
+    slopes = np.linspace(-radius, radius, 201)
 
     def risks(n_rows: int) -> Array:
         x = rng.uniform(-1.0, 1.0, n_rows)

@@ -34,14 +34,15 @@ def distance_to_hyperplane(w: ArrayLike, b: float, X: ArrayLike) -> Array:
     ----------
     Sangnier §1.4.1, proposition 20.
     """
-    direction, rows = np.asarray(w, dtype=np.float64), np.atleast_2d(np.asarray(X, dtype=np.float64))
-    size = float(np.linalg.norm(direction))
-    if direction.ndim != 1 or direction.size != rows.shape[1] or not 0 < size < np.inf:
+    normal, rows = np.asarray(w, dtype=np.float64), np.atleast_2d(np.asarray(X, dtype=np.float64))
+    largest = float(np.abs(normal).max(initial=0.0))
+    if normal.ndim != 1 or normal.size != rows.shape[1] or not 0 < largest < np.inf:
         expected = f"a finite vector of {rows.shape[1]} numbers that are not all 0"
         raise refusal("distance_to_hyperplane", "w", expected, w)
     require("distance_to_hyperplane", real(), b=b)
-    # The direction first: neither large nor small w overflow.
-    return np.abs(rows @ (direction / size) + b / size)
+    # Divided by the largest entry first: squares of large and of small entries are no numbers.
+    normal, offset = normal / largest, b / largest
+    return np.abs(rows @ normal + offset) / np.linalg.norm(normal)
 
 
 def margin(w: ArrayLike, b: float, X: ArrayLike) -> float:
