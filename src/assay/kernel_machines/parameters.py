@@ -1,4 +1,4 @@
-"""Parameters of kernels that all kernel machines share, and the kernel that they mean."""
+"""Parameters that all kernel machines share: the kernel, and what its name leaves open."""
 
 from __future__ import annotations
 
@@ -31,24 +31,30 @@ KERNEL_DOMAINS: Mapping[str, Domain] = {
 
 
 def kernel_of(model: Any, X: Any) -> Kernel:
-    """The kernel that a model's parameters mean for the rows of a table in memory.
+    """The kernel that a model asks for, with what depends on the table filled in.
 
-    "scale" is 1/(n_features · Var X) over all entries, 1 where they do not vary; "auto" and None are
-    1/n_features.
+    A γ of "scale" is one over the number of features times the variance of all entries (1 where they are all
+    alike), "auto" or None one over the number of features.
     """
-    scales: Any = {"degree": model.degree, "coef0": model.coef0, "gamma": model.gamma}
-    if isinstance(model.gamma, str):
-        scales["gamma"] = 1.0 / X.shape[1] if model.gamma == "auto" else scale_of(X)
-    made = kernel(model.kernel, **scales, function_parameters=model.kernel_params)
-    return made.for_features(X.shape[1])
+    gamma = model.gamma
+    if isinstance(gamma, str):
+        gamma = _one_over_spread(X) if gamma == "scale" else None
+    chosen = kernel(
+        model.kernel,
+        gamma=gamma,
+        degree=model.degree,
+        coef0=model.coef0,
+        function_parameters=getattr(model, "kernel_params", None),
+    )
+    return chosen.for_features(X.shape[1])
 
 
-def scale_of(X: Any) -> float:
-    """1/(n_features · Var X) over all entries of a table; 1 where they do not vary."""
+def _one_over_spread(X: Any) -> float:
     if is_sparse(X):
-        mean = float(X.mean())
-        variance = float(X.multiply(X).mean()) - mean**2
+        size = X.shape[0] * X.shape[1]
+        mean = float(X.sum(dtype=np.float64)) / size
+        variance = float(X.multiply(X).sum(dtype=np.float64)) / size - mean**2
     else:
-        variance = float(np.var(X, dtype=np.float64))
-    spread = X.shape[1] * variance
-    return 1.0 / spread if spread > 0 and np.isfinite(1.0 / spread) else 1.0
+        variance = float(X.var(dtype=np.float64))
+    scale = X.shape[1] * variance
+    return 1.0 / scale if scale > 0 and np.isfinite(1.0 / scale) else 1.0
