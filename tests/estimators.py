@@ -103,6 +103,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KNeighborsClassifier": {"weights": ("distance", "gaussian"), "ties": ("positive", "nearest")},
     "KNeighborsRegressor": {"weights": ("distance", "gaussian")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},
+    "KernelNearestCentroid": {"kernel": ("linear", "laplacian", "polynomial"), "gamma": ("scale",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
     "LinearDiscriminantAnalysis": {
         "solver": ("lsqr", "eigen"),
@@ -126,6 +127,11 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "NearestCentroid": {"metric": ("manhattan",), "priors": ("empirical",)},
     "MixedDiscriminant": {"covariance": ("shared",), "priors": ("uniform",)},
     "NaiveBayes": {"families": ("histogram", "kernel"), "priors": ("uniform",)},
+    "Nystroem": {
+        "landmarks": ("k-means++", "pivoted_cholesky"),
+        "kernel": ("linear", "polynomial"),
+        "gamma": ("scale",),
+    },
     "OPTICS": {"cluster_method": ("dbscan",)},
     "OverlappingClustering": {"loadings": ("soft", "hard")},
     "PolynomialMap": {"basis": ("legendre", "chebyshev")},
@@ -136,6 +142,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "priors": ("empirical", "uniform"),
         "covariance": ("unbiased",),
     },
+    "RandomFourierFeatures": {"kernel": ("laplacian",), "gamma": ("scale",), "orthogonal": (True,)},
     "RandomForestClassifier": {"class_weight": ("balanced", "balanced_subsample")},
     "RadiusNeighborsClassifier": {"weights": ("distance", "gaussian")},
     "RadiusNeighborsRegressor": {"weights": ("distance", "gaussian")},
@@ -238,6 +245,11 @@ NOT_TRIED: dict[str, dict[str, str]] = {
     },
     "Whitener": {"scope": "'within' takes labels: tests/discriminant/test_whitener.py"},
     "KernelRidge": {"kernel": "'exponential' overflows on large values, 'precomputed' takes a Gram matrix"},
+    "KernelNearestCentroid": {"gamma": "'auto' is None"},
+    "Nystroem": {
+        "gamma": "'auto' is None",
+        "kernel": "'laplacian' differs in its tiles alone: tests/kernels",
+    },
     "KernelKMeans": {"kernel": "the others differ in the Gram matrix alone: tests/kernels"},
     "SGDClassifier": {
         "learning_rate": "'root' and 'constant' are 'auto' and 'optimal' with other numbers, the steps of "

@@ -85,6 +85,13 @@ from assay.display.discriminant.frontier import FrontierDisplay, FrontierPanelsD
 from assay.display.discriminant.outlier import OutlierTiltDisplay
 from assay.display.discriminant.pictures import AxesDisplay, RowWeightsDisplay, WhitenedDisplay
 from assay.display.discriminant.projections import ProjectedDensitiesDisplay
+from assay.display.kernel_features import (
+    CentroidDistancesDisplay,
+    FrequencyLengthsDisplay,
+    KernelErrorDisplay,
+    LandmarksDisplay,
+    LandmarkSpectrumDisplay,
+)
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
@@ -169,6 +176,7 @@ __all__ = [
     "BreakpointsDisplay",
     "CalibrationDisplay",
     "CentersDisplay",
+    "CentroidDistancesDisplay",
     "CentroidMapDisplay",
     "ChordDisplay",
     "ClassCoefficientsDisplay",
@@ -210,6 +218,7 @@ __all__ = [
     "FeatureCoefficientsDisplay",
     "FeatureFunctionsDisplay",
     "FlippedWeightDisplay",
+    "FrequencyLengthsDisplay",
     "FrontierDisplay",
     "FrontierPanelsDisplay",
     "FrontiersDisplay",
@@ -226,7 +235,10 @@ __all__ = [
     "IterationsDisplay",
     "KDistanceDisplay",
     "KernelCurveDisplay",
+    "KernelErrorDisplay",
     "KernelWeightsDisplay",
+    "LandmarkSpectrumDisplay",
+    "LandmarksDisplay",
     "LeaveOneOutDisplay",
     "LossCurvesDisplay",
     "MarginsDisplay",

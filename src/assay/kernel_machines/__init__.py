@@ -1,20 +1,16 @@
 """Kernel machines: models whose solution is a combination of kernels at the training rows."""
 
 from assay.homes import publish
+from assay.kernel_machines.features.fourier import RandomFourierFeatures
+from assay.kernel_machines.features.nystroem import Nystroem
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
 from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
+from assay.kernel_machines.nearest_centroid import KernelNearestCentroid
 from assay.kernel_machines.support_vectors.classifier import SVC
 from assay.kernel_machines.support_vectors.hard_margin import HardMarginSVC
 from assay.kernel_machines.support_vectors.regressor import SVR, KernelQuantileRegressor
 
-__all__ = [
-    "SVC",
-    "SVR",
-    "HardMarginSVC",
-    "KernelQuantileRegressor",
-    "KernelRidge",
-    "KernelRidgePath",
-    "Smoothing",
-]
+__all__ = ["SVC", "SVR", "HardMarginSVC", "KernelNearestCentroid", "KernelQuantileRegressor", "KernelRidge"]
+__all__ += ["KernelRidgePath", "Nystroem", "RandomFourierFeatures", "Smoothing"]
 
 publish(globals())

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernels.tiles import Fill, Matrix, as_matrix, asymmetry, fill_cross, fill_gram, fill_product
+from assay.kernels.tiles import (
+    Fill,
+    Matrix,
+    as_matrix,
+    asymmetry,
+    fill_column,
+    fill_cross,
+    fill_gram,
+    fill_product,
+)
 from assay.parameters import Domain, nothing, real, require
 
 POSITIVE = real(above=0.0)
@@ -63,6 +73,21 @@ class Kernel(ABC):
         out = _buffer(out, (X.shape[0], Z.shape[0]), X.dtype)
         fill_cross(self.for_features(X.shape[1])._open(X, Z), out)
         return out
+
+    def columns(self, X: Any) -> Callable[[int], NDArray]:
+        """A function that gives the column k(x_1, x_j), …, k(x_n, x_j) for j, prepared once for all columns.
+
+        For methods that look at few columns, one after the other, and never at the whole matrix.
+        """
+        X = as_matrix(X)
+        fill = self.for_features(X.shape[1])._open(X, X)
+
+        def column(j: int) -> NDArray:
+            out = np.empty((X.shape[0], 1), dtype=X.dtype)
+            fill_column(fill, j, out)
+            return out[:, 0]
+
+        return column
 
     def apply(self, X: Any, Z: Any, coef: NDArray) -> NDArray:
         """The function Σ_j c_j k(z_j, ·) at the rows of `X`, without the cross matrix in memory.

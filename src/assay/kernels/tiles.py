@@ -17,6 +17,7 @@ Fill: TypeAlias = Callable[[slice, slice, NDArray], None]
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
 ABOVE_DIAGONAL = ~np.tri(TILE_ROWS, dtype=np.bool_)
+COLUMN_ROWS = 2**14
 # Below this many values a thread pool costs more than it gives.
 SMALL = 2**17
 
@@ -61,6 +62,15 @@ def fill_wide(fill: Fill, out: NDArray) -> None:
             fill(rows, columns, out[rows, columns])
 
     _walk(one, _slices(out.shape[1], TILE_COLUMNS), out.size)
+
+
+def fill_column(fill: Fill, j: int, out: NDArray) -> None:
+    """Fill the one column j of the matrix."""
+
+    def one(rows: slice) -> None:
+        fill(rows, slice(j, j + 1), out[rows])
+
+    _walk(one, _slices(out.shape[0], COLUMN_ROWS), out.size)
 
 
 def fill_product(fill: Fill, n_rows: int, coef: NDArray) -> NDArray:

@@ -67,6 +67,8 @@ class Classifier(ClassifierMixin, Model):
             target = rows.beside(codes.astype(np.float64), offset)
             return self._open_external(X, target, sample_weight), weights
         data = self._open_external(X, rows.beside(y, offset), sample_weight)
+        if not data.n_targets:
+            raise ValueError(f"{type(self).__name__} needs labels: give y, an array or the name of a column.")
         weights = data.reduce(rows.class_weights, combine=rows.merge_weights)
         self._set_classes(np.array(sorted(weights)))
         return coded_rows(data, self.classes_), np.array([weights[label] for label in self.classes_.tolist()])
@@ -76,7 +78,7 @@ class Classifier(ClassifierMixin, Model):
         check_is_fitted(self)
         if not rows.is_external(X):
             X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=False)
-        elif rows.is_name(y) or hasattr(y, "dask"):
+        elif rows.is_name(y) or hasattr(y, "dask") or isinstance(X, Rows):
             data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
             return coded_rows(data, self.classes_)
         labels = np.asarray(y)
