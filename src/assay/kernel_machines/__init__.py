@@ -8,7 +8,8 @@ from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
 from assay.kernel_machines.nearest_centroid import KernelNearestCentroid
 from assay.kernel_machines.support_vectors.classifier import SVC
 from assay.kernel_machines.support_vectors.hard_margin import HardMarginSVC
-from assay.kernel_machines.support_vectors.regressor import SVR, KernelQuantileRegressor
+from assay.kernel_machines.support_vectors.quantile import KernelQuantileRegressor
+from assay.kernel_machines.support_vectors.regressor import SVR
 
 __all__ = ["SVC", "SVR", "HardMarginSVC", "KernelNearestCentroid", "KernelQuantileRegressor", "KernelRidge"]
 __all__ += ["KernelRidgePath", "Nystroem", "RandomFourierFeatures", "Smoothing"]

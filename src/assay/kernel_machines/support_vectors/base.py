@@ -15,9 +15,11 @@ from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, require_p
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
 from assay.kernel_machines.support_vectors.certificates import machine_certificates
 from assay.kernel_machines.support_vectors.machine import (
+    Limit,
     MachineData,
     Standing,
     machine_products,
+    solve_constrained,
     solve_machine,
     stand,
 )
@@ -43,6 +45,8 @@ UNLIMITED = 10**9
 
 FEW = 2000
 """Rows of all machines together up to which one thread is as fast."""
+
+LIMIT = parameters.nothing | parameters.real(above=0.0, squared=True)
 
 MACHINE_DOMAINS: Mapping[str, Domain] = {
     **KERNEL_DOMAINS,
@@ -84,6 +88,9 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
     def _set_strength(self, total_weight: float) -> None:
         """C and λ, each from the other: λ‖h‖² on the mean loss is C = 1/(2λn) on the sum."""
         given = self.penalty_strength
+        if self._limit is not None:  # costs are found relative to 1
+            self.C_, self.penalty_strength_ = 1.0, 1 / (2 * total_weight)
+            return
         self.C_ = float(self.C) if given is None else 1 / (2 * given * total_weight)
         self.penalty_strength_ = 1 / (2 * self.C_ * total_weight)
 
@@ -111,10 +118,62 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         part = None if gram is None else submatrix(gram, rows)
         return MachineData(rows, problem, X[rows], part)
 
-    def _solve_all(self, X: Any, y: Any, machines: Sequence[MachineData]) -> list[RKHSSolution]:
-        """Solve every machine; several at a time where nobody watches."""
+    @property
+    def _limit(self) -> Limit | None:
+        """The constraint that takes the place of the penalty, if there is one."""
+        radius, budget = getattr(self, "radius", None), getattr(self, "budget", None)
+        if radius is not None and budget is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes one constraint: give 'radius' or 'budget', not both."
+            )
+        if radius is not None:
+            return Limit("radius", float(radius))
+        return None if budget is None else Limit("budget", float(budget))
+
+    def _solve_all(
+        self, X: Any, y: Any, machines: Sequence[MachineData]
+    ) -> tuple[Sequence[MachineData], list[RKHSSolution]]:
+        """Solve every machine; several at a time where nobody watches.
+
+        With a constraint the cost at which the penalty gives the same is found, and becomes `C_`.
+        """
+        keeps = "_start" in self.__dict__
+        options, watch = self._options(X, y, len(machines))
+        starts = self.__dict__.pop("_start", None) or [None] * len(machines)
+        limit = self._limit
+
+        def solve(item: tuple[MachineData, RKHSSolution | None]) -> RKHSSolution:
+            return solve_machine(self.kernel_, item[0], options, item[1])
+
+        pairs = list(zip(machines, starts, strict=True))
+        several = len(machines) > 1 and sum(len(data.rows) for data in machines) > FEW
+        if limit is not None:
+            if len(machines) > 1:
+                raise ValueError(
+                    f"A {limit.kind} is that of one machine, so that there must be two classes. Got "
+                    f"{len(machines)} machines; give 'C' instead."
+                )
+            with watch.run("machine"):
+                data, solution, cost = solve_constrained(self.kernel_, machines[0], options, limit)
+            self.penalty_strength_ = self.penalty_strength_ * self.C_ / (cost * self.C_)
+            self.C_ = cost * self.C_
+            machines, solutions = [data], [solution]
+        elif watch.is_idle and options.draws is None and several:
+            solutions = list(ordered_map(solve, pairs))
+        else:
+            solutions = []
+            for pair in pairs:
+                with watch.run("machine"):
+                    solutions.append(solve(pair))
+        watch.finish()
+        if keeps:
+            self._solved = solutions
+        return machines, solutions
+
+    def _options(self, X: Any, y: Any, n_machines: int) -> tuple[BoxOptions, Any]:
+        """How to solve, and who watches."""
         max_iter = UNLIMITED if self.max_iter == -1 else int(self.max_iter)
-        watch = self._watch_fit(X, y, n_runs=len(machines), max_iter=max_iter)
+        watch = self._watch_fit(X, y, n_runs=n_machines, max_iter=max_iter)
         rng = generator(self.random_state)
 
         def draws(count: int) -> NDArray[np.int64]:
@@ -128,25 +187,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
             draws if self.working_set == "random" else None,
             lambda value: watch.iteration(dict),
         )
-        starts = self.__dict__.pop("_start", None) or [None] * len(machines)
-
-        def solve(item: tuple[MachineData, Array | None]) -> RKHSSolution:
-            return solve_machine(self.kernel_, item[0], options, item[1])
-
-        pairs = list(zip(machines, starts, strict=True))
-        if (
-            watch.is_idle
-            and options.draws is None
-            and len(machines) > 1
-            and sum(len(data.rows) for data in machines) > FEW
-        ):
-            return list(ordered_map(solve, pairs))
-        solutions = []
-        for pair in pairs:
-            with watch.run("machine"):
-                solutions.append(solve(pair))
-        watch.finish()
-        return solutions
+        return options, watch
 
     def _judge(
         self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any

@@ -22,7 +22,7 @@ from assay.kernel_machines.support_vectors.pairs import (
     unpacked,
 )
 from assay.kernel_machines.support_vectors.probabilities import class_probabilities, inverse_temperature
-from assay.losses import Hinge
+from assay.losses import Hinge, SidedLoss
 from assay.models.capabilities import require_memory
 from assay.models.classes import Classifier, class_factors
 from assay.rows import Block, MemoryRows
@@ -62,7 +62,6 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         self._set_strength(float(weights.sum()))
         machines, solutions = self._solved_machines(X, y, opened)
         codes = opened.y.astype(np.intp)
-        self._solved = [solution.coef for solution in solutions]
         standings = self._judge(machines, solutions, opened.X.dtype)
         coefs = np.zeros((opened.X.shape[0], len(machines)))
         for place, (data, solution) in enumerate(zip(machines, solutions, strict=True)):
@@ -81,8 +80,8 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         self, X: Any, y: Any, opened: MemoryRows
     ) -> tuple[list[MachineData], list[RKHSSolution]]:
         """The machines and their solutions."""
-        machines = self._opened_machines(opened, fitting=True)
-        return machines, self._solve_all(X, y, machines)
+        machines, solutions = self._solve_all(X, y, self._opened_machines(opened, fitting=True))
+        return list(machines), solutions
 
     def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
         """The machines of a unit cost on a Gram matrix."""
@@ -95,6 +94,9 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         factors = class_factors(self.class_weight, self.classes_, counts)[codes]
         return factors if weight is None else factors * weight
 
+    def _loss(self) -> SidedLoss:
+        return Hinge()
+
     def _machines(
         self, X: Any, codes: NDArray[np.intp], cost: Array, gram: NDArray | None
     ) -> list[MachineData]:
@@ -106,7 +108,7 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
                 taken = taken & ((codes == positive) | (codes == negative))
             rows = None if taken.all() else np.flatnonzero(taken)
             sign = np.where(codes == positive, 1.0, -1.0)
-            problem: RKHSProblem[Any] = RKHSProblem(Hinge(), sign, cost, self.fit_intercept)
+            problem: RKHSProblem[Any] = RKHSProblem(self._loss(), sign, cost, self.fit_intercept)
             problem = problem if rows is None else problem.take(rows)
             machines.append(self._machine(X, gram, rows, problem))
         return machines

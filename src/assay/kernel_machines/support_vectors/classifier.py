@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from assay import parameters
-from assay.kernel_machines.support_vectors.base import MACHINE_DOMAINS
+from assay.kernel_machines.bounds import RiskBound, hinge_risk_bound
+from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
 from assay.kernel_machines.support_vectors.selection import SelectsMachines
+from assay.losses import SidedLoss
+from assay.losses import loss as named_loss
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
 from assay.suitability import Suitability
@@ -74,6 +80,13 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         Draws the pairs of `working_set="random"`.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One machine for each two classes, or each class against the rest.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The loss of a slack: ξ, or ξ², which bends and is minimised by Newton steps.
+    radius : float, optional
+        Minimises the losses over ‖h‖ ≤ radius in place of the penalty (two classes); `C_` is the cost that
+        gives the same.
+    budget : float, optional
+        Minimises ‖h‖ over Σ s ξ ≤ budget in place of the penalty (two classes).
     penalty_strength : float, optional
         The penalty λ‖h‖² on the mean loss; takes the place of `C`, with C = 1/(2λn).
     fit_intercept : bool, default=True
@@ -134,6 +147,9 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         "decision_function_shape": parameters.one_of("ovr", "ovo"),
         "break_ties": parameters.boolean,
         "multi_class": parameters.one_of("ovo", "ovr"),
+        "loss": parameters.one_of("hinge", "squared_hinge"),
+        "radius": LIMIT,
+        "budget": LIMIT,
     }
 
     def __init__(
@@ -155,6 +171,9 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         break_ties: bool = False,
         random_state: Any = None,
         multi_class: str = "ovo",
+        loss: str = "hinge",
+        radius: float | None = None,
+        budget: float | None = None,
         penalty_strength: float | None = None,
         fit_intercept: bool = True,
         kernel_params: dict[str, Any] | None = None,
@@ -177,8 +196,48 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         self.break_ties = break_ties
         self.random_state = random_state
         self.multi_class = multi_class
+        self.loss = loss
+        self.radius = radius
+        self.budget = budget
         self.penalty_strength = penalty_strength
         self.fit_intercept = fit_intercept
         self.kernel_params = kernel_params
         self.working_set = working_set
         self.history = history
+
+    def _loss(self) -> SidedLoss:
+        loss = named_loss(self.loss)
+        assert isinstance(loss, SidedLoss)
+        return loss
+
+    def risk_certificate(self, X: Any, y: Any, delta: float = 0.05) -> RiskBound:
+        """Bound the probability of error on new rows, with probability 1 − δ (Corollary 43).
+
+        The bound is that of a ball fixed before the data: the `radius` of the fit, or 1/√λ for a penalty λ
+        that was given (the objective at 0 is 1, so that no solution is larger). It needs two classes, the
+        hinge loss and no intercept.
+
+        Parameters
+        ----------
+        X, y
+            The data of the fit.
+        delta : float, default=0.05
+            Probability with which the bound may fail.
+        """
+        plain = self.loss == "hinge" and self.class_weight is None and not self.fit_intercept
+        if not plain or len(self.classes_) != 2:
+            raise ValueError(
+                "risk_certificate is a theorem on machines of two classes with the hinge loss, without an "
+                "intercept and class weights: fit SVC(fit_intercept=False) on two classes."
+            )
+        if self.radius is None and self.penalty_strength is None:
+            raise ValueError(
+                "risk_certificate needs a ball that was fixed before the data: give 'radius' or "
+                "'penalty_strength'."
+            )
+        given = self.radius if self.radius is not None else 1 / math.sqrt(self.penalty_strength or 1.0)
+        data = self._open_new_classes(X, y)
+        margins = np.where(data.y > 0, 1.0, -1.0) * self.decision_function(X)
+        kappa = math.sqrt(float(np.max(self.kernel_.diagonal(data.X))))
+        mean = float(np.maximum(1 - margins, 0).mean())
+        return hinge_risk_bound(mean, float(given), kappa, len(margins), delta)

@@ -14,7 +14,7 @@ from assay.kernel_machines.support_vectors.classification import SupportVectorCl
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.parameters import Domain
 from assay.rows import MemoryRows
-from assay.solvers.rkhs.problem import Array, RKHSSolution
+from assay.solvers.rkhs.problem import RKHSSolution
 
 COSTS = 10.0 ** np.arange(0, 13, 2)
 """Costs of a slack, times the largest k(x, x), that are tried in turn."""
@@ -143,21 +143,23 @@ class HardMarginSVC(SupportVectorClassifier):
                 f"{len(self.classes_)} classes instead; use SVC."
             )
         reach = float(np.max(self.kernel_.diagonal(opened.X)))
-        start: list[Array] | None = None
+        start: list[RKHSSolution] | None = None
         total = opened.total_weight
         for cost in COSTS / (reach if reach > 0 else 1.0):
             self.C_, self.penalty_strength_ = float(cost), 1 / (2 * float(cost) * total)
             machines = self._opened_machines(opened, fitting=start is None)
             self._start = start
-            solutions = self._solve_all(X, y, machines)
+            _, solutions = self._solve_all(X, y, machines)
             (solution,), (data,) = solutions, machines
             alpha = np.abs(solution.coef)
             if (alpha < data.problem.cost).all():
+                self.__dict__.pop("_solved", None)
                 return machines, solutions
-            start = [solution.coef]
+            start = [solution]
             apart = self._distance(solution)
             if apart / 2 < self.smallest_margin * np.sqrt(reach):
                 break
+        self.__dict__.pop("_solved", None)
         raise ValueError(
             "HardMarginSVC needs classes that a hyperplane of the kernel's space separates. Two points, one "
             f"in the hull of each class, are {apart:.2g} apart, so that no hyperplane has a margin above "

@@ -226,8 +226,8 @@ def _along(
         for step, cost in enumerate(costs.tolist()):
             problem = data.problem._replace(cost=data.problem.cost * (cost * share))
             solution = solve_machine(Precomputed(), data._replace(problem=problem), options, start)
-            start = solution.coef
-            values[:, step, place] = across[:, data.rows] @ start + solution.intercept
+            start = solution
+            values[:, step, place] = across[:, data.rows] @ solution.coef + solution.intercept
     return values
 
 
