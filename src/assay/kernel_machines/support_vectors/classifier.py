@@ -129,7 +129,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     --------
     >>> from assay.datasets import TwoMoons
     >>> from assay.kernel_machines import SVC
-    >>> X, y = TwoMoons(noise=0.2).sample(200, random_state=0)
+    >>> X, y = TwoMoons(noise_std=0.2).sample(200, random_state=0)
     >>> model = SVC(C=10.0).fit(X, y)
     >>> model.certificates_.holds, bool(model.score(X, y) > 0.9)
     (True, True)

@@ -165,8 +165,8 @@ class SVR(KernelResiduals):
     def oracle_bound(self, X: Any, y: Any, *, largest_target: float, delta: float = 0.05) -> RiskBound:
         """Bound how much worse than the best function of the ball the fit is (Corollary 47).
 
-        It holds with probability 1 − δ. Needs a fit over a ball (`radius`) that was fixed before the data, the loss that is linear, no
-        intercept.
+        It holds with probability 1 − δ. Needs a fit over a ball (`radius`) that was fixed before the data, the
+        loss that is linear, and no intercept.
 
         Parameters
         ----------
@@ -183,9 +183,7 @@ class SVR(KernelResiduals):
             )
         data: Any = self._open_new_vector(X, y)
         if float(np.abs(data.y).max()) > largest_target:
-            raise ValueError(
-                f"'largest_target' must be at least |y|. Got {largest_target} for targets beyond it."
-            )
+            raise ValueError(f"'largest_target' must be at least every |y|. Got {largest_target} instead.")
         kappa = math.sqrt(float(np.max(self.kernel_.diagonal(data.X))))
         return svr_oracle_bound(float(self.radius), kappa, largest_target, len(data.y), delta)
 
