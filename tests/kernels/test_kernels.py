@@ -14,13 +14,20 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 from assay.kernels import (
+    ArcCosine,
+    BernoulliSpline,
     Bilinear,
+    Constant,
+    CosineSeries,
     Custom,
     Exponential,
+    ExpSineSquared,
     Gaussian,
+    Geometric,
     Kernel,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Precomputed,
     Sigmoid,
@@ -38,7 +45,31 @@ CATALOGUE = [
     (Gaussian(0.7), lambda x, z: np.exp(-0.7 * np.linalg.norm(x - z) ** 2)),
     (Bilinear(np.diag([1.0, 0.0, 2.0])), lambda x, z: x @ np.diag([1.0, 0.0, 2.0]) @ z),
     (Sigmoid(0.2, 0.1), lambda x, z: np.tanh(0.2 * x @ z + 0.1)),
+    (Matern(0.5, 0.7), lambda x, z: np.exp(-0.7 * np.linalg.norm(x - z))),
+    (Matern(2.5, 0.7), lambda x, z: matern_five_halves(0.7 * np.linalg.norm(x - z))),
+    (BernoulliSpline(1), lambda x, z: np.prod(1 + bernoulli_two(x - z) / 2)),
+    (BernoulliSpline(2, 3.0), lambda x, z: np.prod(1 - bernoulli_four((x - z) / 3.0) / 24)),
+    (CosineSeries([0.5, 0.0, 0.2]), lambda x, z: np.prod(0.5 + 0.2 * np.cos(4 * np.pi * (x - z)))),
+    (ExpSineSquared(1.3, 2.0), lambda x, z: np.exp(-2 * np.sum(np.sin(np.pi * (x - z) / 2) ** 2) / 1.69)),
+    (Constant(2.0), lambda x, z: 2.0),
 ]
+
+
+def matern_five_halves(distance):
+    t = math.sqrt(5) * distance
+    return (1 + t + t**2 / 3) * math.exp(-t)
+
+
+def bernoulli_two(u):
+    u = u - np.floor(u)
+    return u**2 - u + 1 / 6
+
+
+def bernoulli_four(u):
+    u = u - np.floor(u)
+    return u**4 - 2 * u**3 + u**2 - 1 / 30
+
+
 IDS = [type(one).__name__ for one, _ in CATALOGUE]
 
 
@@ -200,6 +231,11 @@ def test_names_and_objects_resolve():
     assert kernel("linear", gamma=3.0) == Linear()
     assert kernel("exponential") == Exponential()
     assert kernel("precomputed") == Precomputed()
+    assert kernel("matern", gamma=2.0) == Matern(1.5, 2.0)
+    assert kernel("geometric") == Geometric()
+    assert kernel("arc_cosine") == ArcCosine(1)
+    assert kernel("bernoulli_spline") == BernoulliSpline(1)
+    assert kernel("exp_sine_squared") == ExpSineSquared()
     one = Gaussian(1.0)
     assert kernel(one) is one
     wrapped = kernel(lambda x, z, power: (x @ z) ** power, function_parameters={"power": 2})

@@ -146,7 +146,8 @@ class RKHSFunction:
 
     def evaluation_bound(self, X: Any) -> TwoSides:
         """|f(x)| and ‖f‖ √k(x, x) of every row: evaluation is continuous."""
-        return TwoSides(np.abs(self(X)), self.norm() * np.sqrt(self.kernel.diagonal(X)))
+        sizes = np.sqrt(np.maximum(self.kernel.diagonal(X), 0.0))
+        return TwoSides(np.abs(self(X)), self.norm() * sizes)
 
     def variation_bound(self, X: Any, Z: Any) -> TwoSides:
         """|f(x_i) − f(z_j)| and ‖f‖ d_k(x_i, z_j) of all pairs: f is Lipschitz for that distance."""
@@ -187,10 +188,9 @@ class RKHSFunction:
 
 
 def _ratio(sides: TwoSides) -> float:
+    # Where both sides vanish up to rounding, their ratio says nothing: the right one is not taken below that.
     smallest = 1e-7 * max(float(np.max(sides.right, initial=0.0)), 1e-300)
-    # Where both sides vanish up to rounding, their ratio says nothing.
-    seen = sides.right > smallest
-    return float(np.max(sides.left[seen] / sides.right[seen], initial=0.0))
+    return float(np.max(sides.left / np.maximum(sides.right, smallest), initial=0.0))
 
 
 class MinimumNorm(NamedTuple):
