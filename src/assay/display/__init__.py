@@ -85,6 +85,7 @@ from assay.display.discriminant.frontier import FrontierDisplay, FrontierPanelsD
 from assay.display.discriminant.outlier import OutlierTiltDisplay
 from assay.display.discriminant.pictures import AxesDisplay, RowWeightsDisplay, WhitenedDisplay
 from assay.display.discriminant.projections import ProjectedDensitiesDisplay
+from assay.display.kernel_lift import LiftDisplay, plot_lift
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
@@ -228,6 +229,7 @@ __all__ = [
     "KernelCurveDisplay",
     "KernelWeightsDisplay",
     "LeaveOneOutDisplay",
+    "LiftDisplay",
     "LossCurvesDisplay",
     "MarginsDisplay",
     "MembershipsDisplay",
@@ -298,6 +300,7 @@ __all__ = [
     "plot_images",
     "plot_impurity_curves",
     "plot_inits",
+    "plot_lift",
     "plot_loss_curves",
     "plot_overfitting",
     "plot_partition",

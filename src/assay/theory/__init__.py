@@ -71,6 +71,17 @@ from assay.theory.experiments import (
     primal_dual_crossover,
     squaring_experiment,
 )
+from assay.theory.kernels.lift import Lift, circles, lift
+from assay.theory.kernels.spaces import (
+    DensityErrors,
+    InterpolationErrors,
+    MembershipSums,
+    PowerSequence,
+    density_errors,
+    interpolation_errors,
+    membership_sums,
+    power_sequence,
+)
 from assay.theory.least_squares import (
     BiasVariance,
     CoefficientMoments,
@@ -207,5 +218,7 @@ __all__ += [
 ]
 __all__ += ["knn_lower_bound_n", "knn_risk_bound", "knn_sample_complexity", "lattice_size"]
 __all__ += ["nearest_neighbor_risk", "neighbor_risk_curve", "smallest_risk"]
+__all__ += ["DensityErrors", "InterpolationErrors", "Lift", "MembershipSums", "PowerSequence", "circles"]
+__all__ += ["density_errors", "interpolation_errors", "lift", "membership_sums", "power_sequence"]
 
 publish(globals())
