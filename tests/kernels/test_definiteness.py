@@ -151,6 +151,11 @@ def test_tolerance_and_shapes():
             is_psd(bad)
 
 
+def test_a_kernel_that_overflows_is_told_and_not_called_indefinite():
+    with pytest.raises(ValueError, match=r"finite numbers\. The matrix holds NaN or infinity"):
+        check_psd(Exponential(1.0), [[1e3], [1.0]])
+
+
 def test_mirror_and_asymmetry_across_blocks(rng):
     A = rng.standard_normal((700, 700))
     expected = np.triu(A) + np.triu(A, 1).T

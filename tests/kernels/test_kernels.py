@@ -209,6 +209,14 @@ def test_close_rows_far_from_the_origin_keep_their_distance():
     )
 
 
+def test_an_exponential_that_overflows_is_infinite_and_the_others_exact():
+    K = Exponential(2.0).gram([[30.0], [1.0], [-30.0]])
+    assert K[0, 0] == K[2, 2] == np.inf
+    assert np.allclose(K[1], np.exp([60.0, 2.0, -60.0]), rtol=1e-13)
+    assert K[0, 2] == 0.0
+    assert Exponential(1.0).gram(np.array([[10.0]], dtype=np.float32))[0, 0] == np.inf
+
+
 def test_duplicates_have_kernel_exactly_one(rng):
     X = np.repeat(rng.standard_normal((10, 4)) * 1e3 + 1e6, 3, axis=0)
     K = Gaussian(1.0).gram(X)

@@ -204,7 +204,7 @@ def test_a_cosine_series_has_the_features_of_its_frequencies(rng):
     assert not is_psd(1 - 0.5 * np.cos(2 * np.pi * u))
 
 
-@pytest.mark.spec("wei/T6.1", "sangnier/T-1.4.2-b")
+@pytest.mark.spec("wei/T6.1", "sangnier/T-1.4.2-b", "sangnier/M-1.4.2-b")
 def test_taylor_series_reach_their_kernels_at_the_rate_of_their_remainder(rng):
     """The limit of the kernels Σ_{k ≤ m} (γ⟨x, z⟩)^k/k! is the exponential kernel, and the error is told."""
     X = rng.standard_normal((30, 2))

@@ -13,6 +13,7 @@ from assay.theory import (
     lift,
     membership_sums,
     power_sequence,
+    ridge_by_side,
 )
 
 SIZES = [4, 8, 16, 32]
@@ -125,6 +126,29 @@ def test_the_printed_criterion_of_membership_is_neither_sufficient_nor_necessary
     assert np.allclose(far.squared_norm, far.diagonal)
 
 
+@pytest.mark.spec("rudi/T4.7", "rudi/T4.2")
+@pytest.mark.parametrize(("n", "d"), [(40, 3), (3, 40), (9, 4)])
+def test_the_cheaper_problem_is_solved_and_both_have_one_solution(n, d):
+    rng = np.random.default_rng(n)
+    X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
+    for kernel, size in ((Linear(), d), (Polynomial(2, 0.3), (d + 1) * (d + 2) // 2)):
+        auto, primal, dual = (
+            ridge_by_side(kernel, X, y, 0.7, side=side) for side in ("auto", "primal", "dual")
+        )
+        assert primal.weights.size == size
+        assert np.allclose(primal.fitted, dual.fitted)
+        assert primal.squared_norm == pytest.approx(dual.squared_norm)
+        assert np.allclose(kernel.feature_map(X).T @ dual.function.alpha, primal.weights)
+        cheaper = "primal" if n * size**2 + size**3 / 3 <= n**2 * d + n**3 / 3 else "dual"
+        assert auto.solved == auto.costs.side == cheaper
+        if kernel == Linear():
+            assert auto.solved == ("primal" if d <= n else "dual")
+        # Stationary in any direction: the gradient of Σ (y − f)² + α‖f‖² along φ is zero.
+        residual = y - primal.fitted
+        assert np.allclose(kernel.feature_map(X).T @ residual, 0.7 * primal.weights)
+    assert ridge_by_side(Gaussian(), X, y, 0.7).solved == "dual"
+
+
 @pytest.mark.spec("rudi/F4.1", "sangnier/M-1.4.2-c")
 def test_circles_are_separated_by_a_plane_in_the_space_of_their_squares():
     X, y = circles(60, random_state=3)
@@ -171,6 +195,9 @@ def test_a_lift_that_does_not_separate_says_so():
             lambda: density_errors(Linear(), np.abs, [0.0]),
             "'penalties' parameter of density_errors must be numbers",
         ),
+        (lambda: ridge_by_side(Linear(), [[1.0]], [1.0], 0.0), "'alpha' parameter of ridge_by_side"),
+        (lambda: ridge_by_side(Linear(), [[1.0]], [1.0], 1.0, side="x"), "'side' parameter of ridge_by_side"),
+        (lambda: ridge_by_side(Linear(), [[1.0]], [1.0, 2.0], 1.0), "'y' parameter of ridge_by_side"),
         (lambda: density_errors(Geometric(), np.abs, [1.0], interval=(-2, 2)), "needs rows of norm below 1"),
         (
             lambda: membership_sums(Linear(), [[1.0]], [1.0, 2.0]),

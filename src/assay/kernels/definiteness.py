@@ -54,6 +54,9 @@ def is_psd(K: Any, *, tolerance: float | None = None) -> Definiteness:
     K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or K.shape[0] == 0:
         raise ValueError(f"is_psd needs a square matrix. Got shape {K.shape} instead.")
+    if not np.all(np.isfinite(K)):
+        words = "is_psd needs finite numbers. The matrix holds NaN or infinity"
+        raise ValueError(f"{words}: if a kernel overflows on the rows, scale them.")
     relative = 10.0 * K.shape[0] * float(np.finfo(K.dtype).eps) if tolerance is None else tolerance
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     allowed = relative * float(np.abs(values).max())

@@ -23,6 +23,8 @@ from assay.kernels.series import (
 from assay.kernels.tiles import Fill, Matrix, as_matrix, inner, scaled_exponential, squared_norms
 from assay.parameters import integer, real, require
 
+LARGEST_EXPONENT = 700.0
+
 
 class DotProduct(Kernel):
     """A kernel that is a function of ⟨x, z⟩, turned into its values in place."""
@@ -181,7 +183,14 @@ class Exponential(DotProduct, ScaledKernel):
 
     def _turn(self, values: NDArray) -> None:
         assert self.gamma is not None
-        scaled_exponential(values, float(self.gamma))
+        gamma = float(self.gamma)
+        if gamma * float(np.max(values, initial=0.0)) <= LARGEST_EXPONENT:
+            scaled_exponential(values, gamma)
+            return
+        # The compiled exponential stops at its largest argument: what overflows is infinite, not that.
+        values *= values.dtype.type(gamma)
+        with np.errstate(over="ignore"):
+            np.exp(values, out=values)
 
     def diagonal(self, X: Any) -> NDArray:
         """See `Kernel.diagonal`."""

@@ -22,14 +22,28 @@ from assay.kernels.tiles import (
     scaled_exponential,
     squared_norms,
 )
-from assay.parameters import Domain, require
+from assay.parameters import Domain, real, require
 
 
-class Stationary(ScaledKernel):
-    """A kernel exp(−γ ‖x − z‖²) or exp(−γ ‖x − z‖), or another function of the distance that is 1 at 0."""
+class OfDistance(ScaledKernel):
+    """A universal kernel that is a function of ‖x − z‖, 1 at 0."""
+
+    universal_on: ClassVar[str] = "compact sets"
+
+    def diagonal(self, X: Any) -> NDArray:
+        """See `Kernel.diagonal`."""
+        X = as_matrix(X)
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`: 1."""
+        return 1.0
+
+
+class Stationary(OfDistance):
+    """A kernel exp(−γ ‖x − z‖²) or exp(−γ ‖x − z‖)."""
 
     rooted: ClassVar[bool] = False
-    universal_on: ClassVar[str] = "compact sets"
 
     def _open(self, X: Matrix, Z: Matrix) -> Fill:
         scale, distances = -self._scale(X), distance_tiles(X, Z)
@@ -41,15 +55,6 @@ class Stationary(ScaledKernel):
             scaled_exponential(tile, scale)
 
         return fill
-
-    def diagonal(self, X: Any) -> NDArray:
-        """See `Kernel.diagonal`."""
-        X = as_matrix(X)
-        return np.ones(X.shape[0], dtype=X.dtype)
-
-    def supremum(self, radius: float = math.inf) -> float:
-        """See `Kernel.supremum`: 1."""
-        return 1.0
 
 
 @dataclass(frozen=True)
@@ -173,12 +178,12 @@ LARGEST_NU = 30.0
 
 _SMOOTHNESS = Domain(
     f"a number above 0 and at most {LARGEST_NU:g}, or inf",
-    lambda value: isinstance(value, (int, float)) and (0 < value <= LARGEST_NU or value == math.inf),
+    lambda value: real(above=0.0, at_most=LARGEST_NU).contains(value) or str(value) == "inf",
 )
 
 
 @dataclass(frozen=True)
-class Matern(Stationary):
+class Matern(OfDistance):
     """k(x, z) = (2^{1−ν}/Γ(ν)) t^ν K_ν(t) with t = √(2ν) γ ‖x − z‖, K_ν the modified Bessel function.
 
     The functions of its RKHS are those of a Sobolev space, smoother as ν grows: ν = 1/2 is the Laplacian

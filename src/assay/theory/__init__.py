@@ -72,6 +72,7 @@ from assay.theory.experiments import (
     squaring_experiment,
 )
 from assay.theory.kernels.lift import Lift, circles, lift
+from assay.theory.kernels.sides import SidedRidge, ridge_by_side
 from assay.theory.kernels.spaces import (
     DensityErrors,
     InterpolationErrors,
@@ -220,5 +221,6 @@ __all__ += ["knn_lower_bound_n", "knn_risk_bound", "knn_sample_complexity", "lat
 __all__ += ["nearest_neighbor_risk", "neighbor_risk_curve", "smallest_risk"]
 __all__ += ["DensityErrors", "InterpolationErrors", "Lift", "MembershipSums", "PowerSequence", "circles"]
 __all__ += ["density_errors", "interpolation_errors", "lift", "membership_sums", "power_sequence"]
+__all__ += ["SidedRidge", "ridge_by_side"]
 
 publish(globals())
