@@ -174,7 +174,10 @@ def test_what_is_made_of_no_kernel_says_so(kernel):
         (lambda: Linear() / 0, "'divisor' parameter"),
         (lambda: Linear() + -1.0, "'term' parameter of a sum of kernels must be a kernel or a finite number"),
         (lambda: Linear() + "k", "'term' parameter of a sum of kernels"),
-        (lambda: Linear() ** 1.5, "'exponent' parameter of a power of a kernel must be an int at least 1"),
+        (
+            lambda: Linear() ** 1.5,
+            "'exponent' parameter of a power of a kernel must be an int from 1 to 1000",
+        ),
         (lambda: Linear() ** -1, "'exponent' parameter"),
         (
             lambda: Linear().polynomial([1, -1]),
@@ -266,6 +269,8 @@ def test_defaults_that_depend_on_columns_are_filled_in_everywhere(X):
         assert np.array_equal(make(Gaussian()).gram(X), make(filled).gram(X))
         assert np.array_equal(make(Gaussian()).diagonal(X), make(filled).diagonal(X))
     # After a map, the columns are those of its result.
+    assert Gaussian().of(A).for_features(3) == Gaussian(0.5).of(A)
+    assert Gaussian().of(features).for_features(3) == Gaussian().of(features)
     assert np.array_equal(Gaussian().of(A).gram(X), Gaussian(0.5).of(A).gram(X))
     assert np.allclose(Polynomial(2).of(A).gram(X), Polynomial(2, 0.5).of(A).gram(X))
 

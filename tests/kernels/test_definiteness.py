@@ -59,7 +59,7 @@ def test_a_fractional_power_is_not_a_kernel():
     assert is_psd((1 + np.outer(x, x)) ** 2)
 
 
-@pytest.mark.spec("sangnier/T-1.4.2-a", "rudi/M4.5", "wei/T6.1")
+@pytest.mark.spec("sangnier/T-1.4.2-a", "rudi/M4.5", "wei/T6.1", "douc/T8.10")
 def test_the_points_and_the_vector_refute_by_themselves(rng):
     """cᵀKc < 0, summed by hand from the function on the points that are handed back."""
 

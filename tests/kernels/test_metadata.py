@@ -218,6 +218,15 @@ def test_features_are_counted_before_they_explode():
     ):
         with pytest.raises(ValueError, match="at most 100,000 features"):
             call()
+    for call in (
+        lambda: Exponential(1.0).truncated(10**9),
+        lambda: Geometric().truncated(10**9),
+        lambda: BernoulliSpline().truncated(10**9),
+        lambda: ExpSineSquared().truncation_error(10**9),
+        lambda: CosineSeries([1.0, 1.0]).feature_map(np.ones((1, 3000))),
+    ):
+        with pytest.raises(ValueError, match=r"would be (1,000,000,001|more than 10¹⁵)"):
+            call()
     with pytest.raises(ValueError, match="134,217,728 values"):
         Polynomial(2).feature_map(np.broadcast_to(1.0, (2_000_000, 20)))
     assert Gaussian().n_features_out(3) == math.inf

@@ -12,10 +12,18 @@ from assay.kernels.kernel import POSITIVE, Kernel
 from assay.kernels.powers import ExponentialOf, PolynomialOf
 from assay.kernels.reweighting import Composed, Normalized, Reweighted, composed
 from assay.kernels.sums import NON_NEGATIVE, Constant, Multiple, Product, Sum
-from assay.parameters import integer, refusal, require
+from assay.parameters import Domain, integer, refusal, require
 
 __all__ = ["Composed", "Constant", "ExponentialOf", "Multiple", "Normalized", "PolynomialOf", "Product"]
 __all__ += ["Reweighted", "Sum", "added", "composed", "divided", "lost", "multiplied", "power"]
+
+
+LARGEST_EXPONENT = 1000
+
+_EXPONENT = Domain(
+    f"an int from 1 to {LARGEST_EXPONENT}",
+    lambda value: integer(at_least=1).contains(value) and value <= LARGEST_EXPONENT,
+)
 
 
 def lost(what: str, way_out: str) -> ValueError:
@@ -58,5 +66,5 @@ def divided(kernel: Kernel, number: Any) -> Kernel:
 
 def power(kernel: Kernel, exponent: Any) -> Kernel:
     """The kernel k ** exponent, for a whole exponent."""
-    require("a power of a kernel", integer(at_least=1), exponent=exponent)
+    require("a power of a kernel", _EXPONENT, exponent=exponent)
     return PolynomialOf(kernel, (0.0,) * int(exponent) + (1.0,))

@@ -12,7 +12,13 @@ from scipy import sparse
 
 from assay.kernels.dot_product import DotProduct, Linear
 from assay.kernels.kernel import Kernel
-from assay.kernels.series import n_monomials, require_order_and_radius, require_room, series_features
+from assay.kernels.series import (
+    n_monomials,
+    require_order_and_radius,
+    require_room,
+    require_terms,
+    series_features,
+)
 from assay.kernels.tiles import Fill, Matrix, Scratch, as_matrix, distance_tiles, is_sparse, squared_norms
 from assay.parameters import Domain, integer, require
 
@@ -73,7 +79,7 @@ class Geometric(DotProduct):
 
     def truncated(self, order: int) -> Kernel:
         """The kernel Σ_{j ≤ order} ⟨x, z⟩^j, which converges to this one pointwise."""
-        require("Geometric.truncated", integer(at_least=0), order=order)
+        require_terms("Geometric.truncated", order)
         return Linear().polynomial([1.0] * (order + 1))
 
     def truncation_error(self, order: int, radius: float) -> float:

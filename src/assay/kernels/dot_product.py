@@ -18,6 +18,7 @@ from assay.kernels.series import (
     n_monomials,
     require_order_and_radius,
     require_room,
+    require_terms,
     series_features,
 )
 from assay.kernels.tiles import Fill, Matrix, as_matrix, inner, scaled_exponential, squared_norms
@@ -210,7 +211,7 @@ class Exponential(DotProduct, ScaledKernel):
 
     def truncated(self, order: int) -> Kernel:
         """The kernel Σ_{k ≤ order} (γ⟨x, z⟩)^k / k!, which converges to this one pointwise."""
-        require("Exponential.truncated", integer(at_least=0), order=order)
+        require_terms("Exponential.truncated", order)
         return Linear().polynomial(exponential_coefficients(self._known_scale(), order))
 
     def truncation_error(self, order: int, radius: float) -> float:

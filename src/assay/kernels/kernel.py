@@ -108,7 +108,7 @@ class Kernel(ABC):
 
     @property
     def separates_points(self) -> bool:
-        """Whether some function of the RKHS tells any two rows of `universal_on` (or of ℝ^d) apart."""
+        """Whether some function of the RKHS tells any two rows apart; False also where it is not known."""
         return self.universal
 
     def supremum(self, radius: float = math.inf) -> float:

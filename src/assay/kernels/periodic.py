@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay.kernels.kernel import POSITIVE, Kernel
-from assay.kernels.series import require_room
+from assay.kernels.series import require_room, require_terms
 from assay.kernels.sums import tensor
 from assay.kernels.tiles import Fill, Matrix, Scratch, as_matrix, is_sparse
 from assay.parameters import Domain, integer, nothing, real, refusal, require
@@ -87,16 +87,16 @@ class Periodic(Kernel):
 
         2·order + 1 of them for one column, all their products for more.
         """
-        require(f"{type(self).__name__}.fourier_features", integer(at_least=0), order=order)
+        require_terms(f"{type(self).__name__}.fourier_features", order)
         X = as_matrix(X)
         coefficients = self.fourier_coefficients(order)
-        count = float(_n_waves(coefficients)) ** X.shape[1]
+        count = _n_waves(coefficients) ** X.shape[1]
         require_room(f"the Fourier series of {type(self).__name__}", X.shape[0], count)
         return tensor(waves(column, coefficients) for column in _columns(X, self.period))
 
     def truncated(self, order: int) -> CosineSeries:
         """The kernel of the Fourier series up to an order, which converges to this one uniformly."""
-        require(f"{type(self).__name__}.truncated", integer(at_least=0), order=order)
+        require_terms(f"{type(self).__name__}.truncated", order)
         return CosineSeries(tuple(self.fourier_coefficients(order)), self.period)
 
     def truncation_error(self, order: int, n_features: int = 1) -> float:
@@ -104,7 +104,7 @@ class Periodic(Kernel):
 
         For one column it is Σ_{m > order} a_m; it is reached at x = z.
         """
-        require("truncation_error", integer(at_least=0), order=order)
+        require_terms("truncation_error", order)
         require("truncation_error", integer(at_least=1), n_features=n_features)
         tail, peak = self._tail(order), self._peak()
         # q^d − p^d = (q − p) Σ_j q^{d−1−j} p^j keeps the digits of a small tail.

@@ -177,6 +177,13 @@ class Composed(Combination):
     def __repr__(self) -> str:
         return f"{inside(self.kernel)}.of({_name(self.rows_map)})"
 
+    def for_features(self, n_features: int) -> Self:
+        """See `Kernel.for_features`: the kernel sees the columns of A(x), where the map tells how many."""
+        count = getattr(self.rows_map, "n_features_out", None)
+        if count is None:
+            return self
+        return replace(self, kernel=self.kernel.for_features(int(count(n_features))))
+
     def _mapped(self, X: Matrix) -> Matrix:
         return table_of(self.rows_map(X), X.shape[0], X.dtype)
 

@@ -24,12 +24,18 @@ MAX_VALUES = 2**27
 def require_room(owner: str, n_rows: int, n_features_out: float) -> None:
     """Refuse a feature map whose dimension explodes, before anything is computed."""
     if n_features_out > MAX_FEATURES or n_rows * n_features_out > MAX_VALUES:
-        count = "infinitely many" if math.isinf(n_features_out) else f"{n_features_out:,.0f}"
+        count = f"{n_features_out:,.0f}" if n_features_out < 1e15 else "more than 10¹⁵"
         raise ValueError(
             f"The features of {owner} would be {count} for each of {n_rows:,} rows; at most "
             f"{MAX_FEATURES:,} features and {MAX_VALUES:,} values are made: use the kernel itself, a lower "
             "degree or fewer columns."
         )
+
+
+def require_terms(owner: str, order: int) -> None:
+    """Check the order of a truncated series, whose terms are written out one by one."""
+    require(owner, integer(at_least=0), order=order)
+    require_room(owner, 1, order + 1)
 
 
 def n_monomials(n_features: int, degree: int, *, exact: bool = True) -> int:
