@@ -49,6 +49,9 @@ def test_matern_of_one_half_is_laplacian_and_of_infinity_gaussian(rng):
     t = math.sqrt(2 * 7.5) * 1e-5
     near = 1.0 - Matern(7.5, 1.0).gram([[0.0], [1e-5]])[0, 1]
     assert near == pytest.approx(t**2 / (4 * 6.5), rel=1e-3)
+    for nu in (0.3, 29.0):
+        assert np.array_equal(Matern(nu, 1.0).gram([[0.0], [1e12]]), np.eye(2))
+        assert Matern(nu, 1.0).gram([[0.0], [1e-300]])[0, 1] == 1.0
 
 
 @pytest.mark.spec("rudi/M4.3", "rudi/T4.4")

@@ -176,6 +176,8 @@ class Laplacian(Stationary):
 LARGEST_NU = 30.0
 """Beyond, K_ν overflows for rows that are not yet equal; the kernel is close to its limit, a Gaussian."""
 
+FAR = 700.0
+
 _SMOOTHNESS = Domain(
     f"a number above 0 and at most {LARGEST_NU:g}, or inf",
     lambda value: real(above=0.0, at_most=LARGEST_NU).contains(value) or str(value) == "inf",
@@ -253,11 +255,15 @@ class Matern(OfDistance):
             t *= factor
 
     def _bessel(self, t: NDArray) -> NDArray:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            scale = (1.0 - self.nu) * math.log(2.0) - math.lgamma(self.nu)
-            value = np.exp(scale + self.nu * np.log(t) + np.log(special.kve(self.nu, t)) - t)
-        # K_ν(0) is infinite; the limit of the product there is 1.
-        return np.minimum(np.where(np.isfinite(value), value, 1.0), 1.0)
+        scale = math.exp((1.0 - self.nu) * math.log(2.0) - math.lgamma(self.nu))
+        with np.errstate(invalid="ignore", over="ignore"):
+            value = t**self.nu
+            value *= special.kv(self.nu, t)
+        value *= scale
+        # K_ν is infinite at 0, where the limit of the product is 1, and 0 to rounding beyond FAR.
+        value[np.isnan(value) | (value > 1.0)] = 1.0
+        value[t > FAR] = 0.0
+        return value
 
 
 def _width(owner: str, sigma: float) -> float:
