@@ -78,7 +78,7 @@ def X(rng):
     return rng.standard_normal((40, 3))
 
 
-@pytest.mark.spec("sangnier/M-1.4.2-a", "wei/M6.2", "peyre/M10")
+@pytest.mark.spec("sangnier/M-1.4.2-a", "wei/M6.2", "peyre/M10", "rudi/M4.3")
 @pytest.mark.parametrize(("one", "definition"), CATALOGUE, ids=IDS)
 def test_every_kernel_is_its_definition(one: Kernel, definition, X, rng):
     Z = rng.standard_normal((7, 3))
@@ -137,7 +137,7 @@ def test_the_laplacian_takes_the_euclidean_norm(X):
     assert not np.allclose(K, laplacian_kernel(X, gamma=0.5))
 
 
-@pytest.mark.spec("wei/M6.2", "peyre/M10")
+@pytest.mark.spec("wei/M6.2", "peyre/M10", "rudi/M4.3")
 def test_conventions_of_scale_are_explicit(X):
     squared, sigma = cdist(X, X, "sqeuclidean"), 1.7
     assert np.allclose(Gaussian.from_scale(sigma).gram(X), np.exp(-squared / sigma**2))
@@ -261,6 +261,7 @@ def test_functions_of_rows_and_of_tables_agree(X):
     assert np.allclose(rows.gram(sparse.csr_matrix(X)), rows.gram(X))
 
 
+@pytest.mark.spec("rudi/M4.3")
 def test_precomputed_hands_the_table_through(X, rng):
     K = X @ X.T
     assert np.allclose(Precomputed().gram(K), K)
