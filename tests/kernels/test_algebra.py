@@ -271,6 +271,7 @@ def test_defaults_that_depend_on_columns_are_filled_in_everywhere(X):
     # After a map, the columns are those of its result.
     assert Gaussian().of(A).for_features(3) == Gaussian(0.5).of(A)
     assert Gaussian().of(features).for_features(3) == Gaussian().of(features)
+    assert np.array_equal(Gaussian().of(features).gram(X), Gaussian(0.5).of(features).gram(X))
     assert np.array_equal(Gaussian().of(A).gram(X), Gaussian(0.5).of(A).gram(X))
     assert np.allclose(Polynomial(2).of(A).gram(X), Polynomial(2, 0.5).of(A).gram(X))
 

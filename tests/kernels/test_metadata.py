@@ -218,6 +218,9 @@ def test_features_are_counted_before_they_explode():
     ):
         with pytest.raises(ValueError, match="at most 100,000 features"):
             call()
+    assert Polynomial(3).n_features_out(100) == 176_851
+    with pytest.raises(ValueError, match="would be 176,851 for each of 1 rows"):
+        Polynomial(3).feature_map(np.ones((1, 100)))
     for call in (
         lambda: Exponential(1.0).truncated(10**9),
         lambda: Geometric().truncated(10**9),

@@ -193,6 +193,19 @@ def test_exp_sine_squared_is_scikit_learns_on_one_column_and_definite_on_more(rn
     assert error == pytest.approx(kernel.truncation_error(4, n_features=2), rel=1e-6)
 
 
+@pytest.mark.spec("rudi/M4.3")
+@pytest.mark.parametrize(
+    "kernel", [ExpSineSquared(0.8, 1.7), BernoulliSpline(3, 1.7), CosineSeries([1, 0, 2], 1.7)]
+)
+def test_fourier_coefficients_are_integrals_and_not_negative(kernel):
+    """a_m = 2 ∫ q(u) cos(2πmu) du over a period, half of it for m = 0, by the mean over a grid."""
+    u = np.arange(512) / 512
+    q = kernel.cross(1.7 * u[:, None], [[0.0]])[:, 0]
+    integrals = [(2 if m else 1) * np.mean(q * np.cos(2 * np.pi * m * u)) for m in range(6)]
+    assert np.allclose(kernel.fourier_coefficients(5), integrals, atol=1e-12)
+    assert np.all(kernel.fourier_coefficients(30) >= 0)
+
+
 @pytest.mark.spec("rudi/M4.3", "rudi/M4.1")
 def test_a_cosine_series_has_the_features_of_its_frequencies(rng):
     X = rng.uniform(-2, 2, (30, 2))
