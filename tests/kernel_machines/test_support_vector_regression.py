@@ -162,7 +162,7 @@ def test_the_largest_margin_is_found_where_the_classes_are_apart():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(25, 2)) + 2.2, rng.normal(size=(25, 2)) - 2.2])
     y = np.repeat([1, -1], 25)
-    model = HardMarginSVC(tol=1e-12).fit(X, y)
+    model = HardMarginSVC(kernel="linear", tol=1e-12).fit(X, y)
     result = optimize.minimize(  # the primal, by a general solver
         lambda p: 0.5 * p[:2] @ p[:2],
         np.array([1.0, 1.0, 0.0]),
@@ -209,7 +209,7 @@ def test_classes_that_no_hyperplane_separates_are_refused_with_the_distance_of_t
     none = optimize.linprog(np.zeros(3), A_ub=rows, b_ub=-np.ones(40), bounds=[(None, None)] * 3)
     assert none.status == 2
     with pytest.raises(ValueError, match="no hyperplane has a margin above"):
-        HardMarginSVC().fit(X, y)
+        HardMarginSVC(kernel="linear").fit(X, y)
     assert HardMarginSVC(kernel="rbf", gamma=5.0).fit(X, y).score(X, y) == 1  # distinct rows: always apart
     twice, labels = np.vstack([X, X[:1]]), np.append(y, -y[0])
     with pytest.raises(ValueError, match="no hyperplane has a margin above"):

@@ -92,6 +92,7 @@ from assay.display.kernel_features import (
     LandmarksDisplay,
     LandmarkSpectrumDisplay,
 )
+from assay.display.kernel_lift import LiftDisplay, plot_lift
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
@@ -240,6 +241,7 @@ __all__ = [
     "LandmarkSpectrumDisplay",
     "LandmarksDisplay",
     "LeaveOneOutDisplay",
+    "LiftDisplay",
     "LossCurvesDisplay",
     "MarginsDisplay",
     "MembershipsDisplay",
@@ -310,6 +312,7 @@ __all__ = [
     "plot_images",
     "plot_impurity_curves",
     "plot_inits",
+    "plot_lift",
     "plot_loss_curves",
     "plot_overfitting",
     "plot_partition",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -192,6 +193,20 @@ def scaled_exponential(tile, scale):  # type: ignore[no-untyped-def]
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             tile[i, j] = exp(scale * tile[i, j])
+
+
+class Scratch(threading.local):
+    """Room for a few tiles beside the one that is filled, one of each for every thread that fills."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[int, NDArray] = {}
+
+    def tile(self, like: NDArray, which: int = 0) -> NDArray:
+        """An array of the shape and dtype of a tile, with any content; the same memory at each call."""
+        kept = self._buffers.get(which)
+        if kept is None or kept.size < like.size or kept.dtype != like.dtype:
+            kept = self._buffers[which] = np.empty(like.size, dtype=like.dtype)
+        return kept[: like.size].reshape(like.shape)
 
 
 def distance_tiles(X: Matrix, Z: Matrix) -> Fill:

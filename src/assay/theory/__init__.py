@@ -89,6 +89,18 @@ from assay.theory.kernel_machines.targets import (
     mean_against_median,
     median_identity,
 )
+from assay.theory.kernels.lift import Lift, circles, lift
+from assay.theory.kernels.sides import SidedRidge, ridge_by_side
+from assay.theory.kernels.spaces import (
+    DensityErrors,
+    InterpolationErrors,
+    MembershipSums,
+    PowerSequence,
+    density_errors,
+    interpolation_errors,
+    membership_sums,
+    power_sequence,
+)
 from assay.theory.least_squares import (
     BiasVariance,
     CoefficientMoments,
@@ -241,5 +253,8 @@ __all__ += [
     "svr_bound_trial",
     "svr_oracle_bound",
 ]
+__all__ += ["DensityErrors", "InterpolationErrors", "Lift", "MembershipSums", "PowerSequence", "circles"]
+__all__ += ["density_errors", "interpolation_errors", "lift", "membership_sums", "power_sequence"]
+__all__ += ["SidedRidge", "ridge_by_side"]
 
 publish(globals())

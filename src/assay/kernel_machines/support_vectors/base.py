@@ -267,6 +267,8 @@ def values_block(
 ) -> NDArray:
     """Values of every machine at the rows of a block."""
     vectors, places = support
+    if len(places) == 0:
+        return np.broadcast_to(intercept, (block.X.shape[0], len(intercept))).astype(intercept.dtype)
     if isinstance(kernel, Precomputed):
         return np.asarray(block.X[:, places] @ coefs) + intercept
     return kernel.apply(block.X, vectors, coefs) + intercept

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates, at_most
 from assay.kernel_machines.support_vectors.base import INSTEAD, SupportVectorModel, implied, values_block
@@ -27,6 +29,12 @@ from assay.models.capabilities import require_memory
 from assay.models.classes import Classifier, class_factors
 from assay.rows import Block, MemoryRows
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
+
+
+def _has_probabilities(model: Any) -> bool:
+    if model.probability is True:
+        return True
+    raise AttributeError("predict_proba is not available when probability is not True")
 
 
 class SupportVectorClassifier(Classifier, SupportVectorModel):
@@ -192,6 +200,7 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
 
     def decision_function(self, X: Any) -> Any:
         """Values of the machine of two classes, shape (n_samples,); else a score per class or machine."""
+        check_is_fitted(self)
         n_classes, dtype = len(self.classes_), self.intercept_.dtype
         if n_classes == 2:
             return self._values(X, _first, dtype=dtype, width=None)
@@ -201,16 +210,16 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
 
     def predict(self, X: Any) -> Any:
         """Class of each row: an array, or a lazy Dask array for Dask input."""
+        check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo" and len(self.classes_) > 2:
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         ties = bool(self.break_ties) or self.probability is True
         decide = _Decide(self.classes_, self.multi_class == "ovr", ties)
         return self._values(X, decide, dtype=self.classes_.dtype, width=None)
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class; needs `probability=True`."""
-        if self.probability is not True:
-            raise AttributeError("predict_proba is not available when probability is not True")
         shape = _Probabilities(len(self.classes_), self.multi_class == "ovr", self.inverse_temperature_)
         return self._values(X, shape, dtype=self.intercept_.dtype, width=len(self.classes_))
 

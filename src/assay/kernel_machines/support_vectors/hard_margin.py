@@ -41,7 +41,7 @@ class HardMarginSVC(SupportVectorClassifier):
     Parameters
     ----------
     kernel, degree, gamma, coef0, kernel_params
-        The kernel, linear by default; see `SVC`.
+        The kernel; see `SVC`. The Gaussian one separates any rows that differ.
     tol : float above 0, default=1e-6
         Relative duality gap to reach.
     cache_size : float, default=1000
@@ -69,7 +69,7 @@ class HardMarginSVC(SupportVectorClassifier):
     Examples
     --------
     >>> from assay.kernel_machines import HardMarginSVC
-    >>> model = HardMarginSVC().fit([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1])
+    >>> model = HardMarginSVC(kernel="linear").fit([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1])
     >>> model.margin_.round(6), model.coef_.round(6)
     (array([1.]), array([[1., 0.]]))
 
@@ -105,7 +105,7 @@ class HardMarginSVC(SupportVectorClassifier):
     def __init__(
         self,
         *,
-        kernel: Any = "linear",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,

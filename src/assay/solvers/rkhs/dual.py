@@ -20,6 +20,13 @@ class Standing(NamedTuple):
     gap: float
 
 
+def middle_of(low: float, high: float) -> float:
+    """The middle of an interval, its end where it has one only: rows of one class pull one way."""
+    if np.isfinite(low) and np.isfinite(high):
+        return 0.5 * (low + high)
+    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
+
+
 class BoxDual:
     """The dual of a problem with a sided loss, at a point that steps improve in place.
 
@@ -43,7 +50,7 @@ class BoxDual:
         high, low = slopes(self.gradient, self.nu, upper, lower, self.epsilon, self.rises, self.falls)
         violation, middle = max(high, -low, 0.0), 0.0
         if self.problem.fit_intercept:
-            violation, middle = high - low, 0.5 * (high + low)
+            violation, middle = high - low, middle_of(high, low)
         target = self.problem.target
         gap, loss, norm = gap_sums(self.gradient, self.nu, upper, lower, target, self.epsilon, middle)
         scale = max(loss + 0.5 * norm, self._floor)

@@ -7,13 +7,10 @@ multipliers, whose signs say which of them to let go.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from assay.kernels import Kernel
 from assay.solvers.rkhs.dual import BoxDual
 from assay.solvers.rkhs.problem import Array
 
@@ -23,19 +20,24 @@ LARGEST = 6000
 N_SETS = 30
 
 
-def maximise_over_free(dual: BoxDual, kernel: Kernel, X: Any) -> bool:
+def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bool:
     """Move the free rows to the maximum of the dual in their box; false where that was not possible.
 
     The gradient is not updated: the caller makes it afresh.
+
+    Parameters
+    ----------
+    dual : BoxDual
+    free : array of shape (n_free,)
+        Places of the free rows.
+    gram : array of shape (n_free, n_free)
+        Their Gram matrix.
     """
-    free = np.flatnonzero(dual.free)
     nu, epsilon = dual.nu[free], dual.epsilon
     upper, lower = dual.bounds[:, free]
     if epsilon > 0:  # a corner at 0 ends the box of either side
         upper, lower = np.where(nu > 0, upper, 0.0), np.where(nu > 0, 0.0, lower)
-    rows = X[free].astype(np.float64)
     pull = dual.gradient[free] - epsilon * np.sign(nu)
-    gram = kernel.gram(rows)
     change = box_step(gram, pull, upper - nu, -lower - nu, dual.problem.fit_intercept)
     if change is None:
         return False
