@@ -17,7 +17,6 @@ from assay.losses import SidedLoss
 from assay.losses import loss as named_loss
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
-from assay.suitability import Suitability
 
 
 class SVC(SelectsMachines, SupportVectorClassifier):
@@ -139,7 +138,6 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     Sangnier §1.4.1, §1.4.3, §1.4.6; Wei §8.4.
     """
 
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=5, max_rows=5000, select={}, settings={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
         "probability": parameters.boolean | parameters.one_of("deprecated"),

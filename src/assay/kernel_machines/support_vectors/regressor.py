@@ -16,7 +16,6 @@ from assay.kernel_machines.support_vectors.regression import KernelResiduals
 from assay.losses import EpsilonInsensitive, SidedLoss, SquaredEpsilonInsensitive
 from assay.parameters import Domain
 from assay.solvers.rkhs.problem import Array
-from assay.suitability import Suitability
 
 
 class SVR(KernelResiduals):
@@ -104,7 +103,6 @@ class SVR(KernelResiduals):
     """
 
     _source: ClassVar[str] = "Sangnier §1.5.3"
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=5, max_rows=5000, select={}, settings={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
         "epsilon": parameters.real(at_least=0.0),
