@@ -64,7 +64,7 @@ def test_every_parameter_of_scikit_learn_is_accepted():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_trace_bounds_the_norms_of_what_is_lost(X, scheme):
+def test_the_trace_bounds_the_norms_of_what_is_lost(X, scheme, small_blocks):
     K = gram_of(X, 0.3)
     model = Nystroem(gamma=0.3, n_components=25, landmarks=scheme, random_state=1).fit(X)
     features = model.transform(X)

@@ -60,8 +60,8 @@ class Residuals(NamedTuple):
 
 def residual_block(block: Block, kernel: Kernel, mapping: Any) -> Residuals:
     """The differences of one block."""
-    diagonal = kernel.diagonal(block.X).astype(np.float64)
-    features = mapping(block.X)
+    X = block.X.astype(np.float64, copy=False)
+    diagonal, features = kernel.diagonal(X), mapping(X)
     left = diagonal - np.einsum("ij,ij->i", features, features)
     return Residuals(float(diagonal.sum()), float(left.sum()), float(left.min()), float(diagonal.max()))
 

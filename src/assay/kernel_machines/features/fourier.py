@@ -34,6 +34,9 @@ DELTA = 1e-9
 
 KERNELS: Mapping[str, type[Stationary]] = {"rbf": Gaussian, "laplacian": Laplacian}
 
+MOST_FEATURES = 2**20
+"""Features beyond which a table of them is taken for a mistake."""
+
 INDEPENDENT = "frequencies were drawn from the law of the kernel, apart from the rows"
 
 
@@ -50,10 +53,16 @@ class FourierMap(NamedTuple):
 
     def __call__(self, X: Any) -> NDArray:
         """The features of rows."""
-        angle = np.asarray(X @ self.weights.astype(X.dtype, copy=False))
-        angle += self.offset.astype(X.dtype, copy=False)
-        np.cos(angle, out=angle)
+        with np.errstate(over="ignore", invalid="ignore"):
+            angle = np.asarray(X @ self.weights.astype(X.dtype, copy=False))
+            angle += self.offset.astype(X.dtype, copy=False)
+            np.cos(angle, out=angle)
         angle *= angle.dtype.type(np.sqrt(2.0 / self.width))
+        if not np.isfinite(angle.sum()):  # the cosine of what is beyond the numbers is none
+            raise ValueError(
+                f"The products of X with the frequencies overflow {angle.dtype.name}: divide the columns of "
+                "X by their scale first."
+            )
         return angle
 
 
@@ -143,6 +152,8 @@ class RandomFourierFeatures(KernelFeatures):
             But a column name of a table outside memory is left out of the features.
         """
         data = self._open_rows(X, y, with_target=rows.is_external(X) and rows.is_name(y))
+        if self.n_components > MOST_FEATURES:
+            raise self._refuse("n_components", f"at most {MOST_FEATURES}")
         self.kernel_ = self._kernel(data)
         self.seed_ = int(generator(self.random_state).integers(2**63))
         weights, offset = self._drawn(data.shape[1])
@@ -170,7 +181,10 @@ class RandomFourierFeatures(KernelFeatures):
         X = data.take(evenly_spaced(data.shape[0], MEASURED_ROWS)).astype(np.float64)
         features = self._map()(X)
         upper = np.triu_indices(len(X))
-        at, twice = self.kernel_.gram(X)[upper], self.kernel_.gram(2.0 * X)[upper]
+        with np.errstate(over="ignore", invalid="ignore"):
+            at, twice = self.kernel_.gram(X)[upper], self.kernel_.gram(2.0 * X)[upper]
+        if not np.isfinite(at + twice).all():
+            raise ValueError("The squares of X overflow: divide its columns by their scale first.")
         width, group = self.random_weights_.shape[1], self.random_weights_.shape[0] if self.orthogonal else 1
         allowed = mean_error_bound(at, twice, len(at), -(-width // group), delta=DELTA)
         return np.abs((features @ features.T)[upper] - at), allowed

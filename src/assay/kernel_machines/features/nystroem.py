@@ -34,6 +34,8 @@ MEASURED_ROWS = 1024
 LARGEST = 1e100
 """Kernel values beyond which eigenvalues and their roots lose their digits."""
 
+OVERFLOW = "The kernel overflows on these rows; scale the columns of X first."
+
 _NAMES = tuple(name for name in KERNEL_NAMES if name != "precomputed")
 
 KERNEL_OF_ROWS = Domain(
@@ -198,7 +200,7 @@ class Nystroem(KernelFeatures):
         y : ignored
             But a column name of a table outside memory is left out of the features.
         """
-        if self.landmarks == "pivoted_cholesky":
+        if isinstance(self.landmarks, str) and self.landmarks == "pivoted_cholesky":
             require_memory(self, X, instead="take landmarks='k-means++' or 'uniform'")
         with self._threads():
             data = self._open_rows(X, y, with_target=rows.is_external(X) and rows.is_name(y))
@@ -209,6 +211,8 @@ class Nystroem(KernelFeatures):
                 self.component_indices_, self.components_ = choose(data, self.kernel_, n_landmarks, rng)
                 self._decompose()
                 residuals = self._measured(data)
+            if not np.isfinite(residuals).all():
+                raise ValueError(OVERFLOW)
             self.trace_error_ = residuals.error
             self.certificates_ = Certificates([*self._landmark_certificates(), *self._loss(residuals)])
         return self
@@ -218,7 +222,7 @@ class Nystroem(KernelFeatures):
         gram = self._landmark_gram()
         size = float(np.abs(gram).max())
         if not size < LARGEST:
-            raise ValueError("The kernel overflows on these rows; scale the columns of X first.")
+            raise ValueError(OVERFLOW)
         values, vectors = np.linalg.eigh(gram)
         least = smallest_inverted(values)
         if values[0] < -least:
