@@ -3,7 +3,9 @@
 from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
 from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
+from assay.kernel_machines.likelihood.estimator import KernelLogisticRegression
+from assay.kernel_machines.likelihood.path import KernelLogisticPath
 
-__all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
+__all__ = ["KernelLogisticPath", "KernelLogisticRegression", "KernelRidge", "KernelRidgePath", "Smoothing"]
 
 publish(globals())

@@ -46,8 +46,7 @@ class GramOperator:
         self, kernel: Kernel, X: Any, gram: NDArray | None = None, *, memory: float | None = None
     ) -> None:
         self.kernel, self.X = kernel, X
-        n = X.shape[0]
-        if gram is None and 8.0 * n * n <= (MEMORY if memory is None else memory):
+        if gram is None and 8.0 * X.shape[0] ** 2 <= (MEMORY if memory is None else memory):
             gram = kernel.gram(_double(X))
         self.gram = None if gram is None else np.asarray(gram, dtype=np.float64)
         self.n_products = 0
@@ -115,6 +114,8 @@ class Factor:
         self.rows = np.flatnonzero(weight > 0)
         self.whole = len(self.rows) == len(weight)
         root = np.sqrt(weight[self.rows])
+        if not len(root):
+            return
         largest = 1.0 + float(weight @ np.abs(gram.diagonal()))  # the trace bounds the norm
         single = len(self.rows) > SMALL and largest * SINGLE_ROUNDING < 1.0
         for dtype in (np.float32, np.float64) if single else (np.float64,):
@@ -137,6 +138,8 @@ class Factor:
 
     def solve(self, values: Array) -> Array:
         """(I + SKS)⁻¹ times columns."""
+        if not len(self.rows):
+            return values
         part = values if self.whole else values[self.rows]
         solved = self._potrs(self._factor, part.astype(self._factor.dtype), lower=1)[0].astype(np.float64)
         if self.whole:

@@ -90,9 +90,8 @@ def allowed_coefficients(problem: SoftmaxProblem, coef: Array) -> Array:
         have, want = cost @ p, cost @ shares
         with np.errstate(divide="ignore", invalid="ignore"):
             mix = float(np.max(np.where(have > want, 1.0 - want / have, 0.0), initial=0.0))
-        if mix > 0.0:
-            mix = min(mix * (1 + 1e-12), 1.0)
-            law = np.maximum(want - (1.0 - mix) * have, 0.0)
+        law = np.maximum(want - (1.0 - mix) * have, 0.0)
+        if mix > 0.0 and law.sum() > 0.0:
             p = (1.0 - mix) * p + mix * law / law.sum()
     return cost[:, None] * (shares - p)
 
