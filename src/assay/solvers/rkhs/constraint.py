@@ -21,7 +21,8 @@ Solve: TypeAlias = Callable[[float, Any], tuple[float, float, Any]]
 """From C and an earlier solution (or None): the norm ‖h‖, Σ ℓ without C, and the solution."""
 
 STRIDE, MOST_SOLVES = 10.0, 60
-LARGEST_COST, SMALLEST_COST = 1e10, 1e-12
+LARGEST, SMALLEST = 1e8, 1e-12
+"""Costs that are tried, relative to the first."""
 STILL = 1e-6
 """Relative change over two strides below which a norm or a loss is taken to have ended."""
 
@@ -103,7 +104,7 @@ def _meet(solve: Solve, excess: Callable[[float, float], float], first: float, t
             low, high = (here, following) if here[1] < 0 else (following, here)
             break
         here = following
-        if _ended(tried) or not SMALLEST_COST < here[2].cost < LARGEST_COST:
+        if _ended(tried) or not SMALLEST < here[2].cost / first < LARGEST:
             return here[2]._replace(active=False, n_solves=len(tried))
     brentq(
         lambda place: _flat(look(place)[1], tol), low[0], high[0], xtol=1e-14, maxiter=MOST_SOLVES, disp=False
