@@ -86,6 +86,7 @@ from assay.display.discriminant.outlier import OutlierTiltDisplay
 from assay.display.discriminant.pictures import AxesDisplay, RowWeightsDisplay, WhitenedDisplay
 from assay.display.discriminant.projections import ProjectedDensitiesDisplay
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
+from assay.display.kernel_risks import ErrorSurfaceDisplay, KernelCentersDisplay, WidthAccuracyDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
     CoefficientsDisplay,
@@ -207,6 +208,7 @@ __all__ = [
     "EllipsesDisplay",
     "EmbeddingDisplay",
     "ErrorDecompositionDisplay",
+    "ErrorSurfaceDisplay",
     "FeatureCoefficientsDisplay",
     "FeatureFunctionsDisplay",
     "FlippedWeightDisplay",
@@ -225,6 +227,7 @@ __all__ = [
     "IntervalsDisplay",
     "IterationsDisplay",
     "KDistanceDisplay",
+    "KernelCentersDisplay",
     "KernelCurveDisplay",
     "KernelWeightsDisplay",
     "LeaveOneOutDisplay",
@@ -282,6 +285,7 @@ __all__ = [
     "TreeDisplay",
     "TreePartitionDisplay",
     "WhitenedDisplay",
+    "WidthAccuracyDisplay",
     "house_style",
     "kinds",
     "pictures",
