@@ -26,6 +26,7 @@ from assay.solvers.rkhs.curved import (
 )
 from assay.solvers.rkhs.problem import PERFECT, RKHSProblem, RKHSSolution, measure, sides_of
 
+ROUNDING = 2.0**-50
 TRIALS, FLAT = 100, 0.1
 CLASS_PATIENCE, CLASS_MEMORY = 60, 2.0**31
 """Steps of conjugate gradients and bytes of one matrix per class, for which classes are not factored one by one."""
@@ -221,7 +222,8 @@ class LossRisk:
         """Minus the slope, which the dual always allows, in rows where it does not allow the coefficient."""
         loss, y, cost, _ = self.problem
         outside = ~np.isfinite(loss.conjugate(y, -coef[:, 0] / cost))
-        return np.where(outside[:, None], -slope, coef) if outside.any() else coef
+        # A slope at its bound, times its cost and divided by it, may round to beyond the bound.
+        return np.where(outside[:, None], -slope * (1.0 - ROUNDING), coef) if outside.any() else coef
 
     def row_gap(self, coef: Array, scores: Array) -> float:
         """See `ScoreRisk`."""
