@@ -39,7 +39,9 @@ def test_no_other_function_has_a_lower_objective(rows, loss):
     assert least == pytest.approx(model.objective_, rel=1e-9)
     for _ in range(20):
         step = rng.normal(size=50)
-        across = np.append(-np.linalg.lstsq(big[:40, :40], big[:40, 40:] @ step[40:], rcond=None)[0], step[40:])
+        across = np.append(
+            -np.linalg.lstsq(big[:40, :40], big[:40, 40:] @ step[40:], rcond=None)[0], step[40:]
+        )
         np.testing.assert_allclose(big[:40] @ across, 0, atol=1e-6)
         for size in (1e-3, 1e-1):
             assert objective(alpha + size * across, model.intercept_) >= least - 1e-9
@@ -58,7 +60,8 @@ def test_the_squared_loss_is_kernel_ridge(rows):
 def test_the_ball_is_a_penalty_and_its_minimum_is_that_of_scipy(rows, loss):
     X, _, y = rows
     model = KernelERM(loss, constraint="ball", radius=2.0, gamma=0.7, fit_intercept=False).fit(X, y)
-    assert model.constraint_active_ and model.certify(X, y).holds
+    assert model.constraint_active_
+    assert model.certify(X, y).holds
     assert model.rkhs_norm_ == pytest.approx(2.0, rel=1e-6)
     same = KernelERM(loss, penalty_strength=model.penalty_strength_, gamma=0.7, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(same.predict(X), model.predict(X), atol=2e-4)
@@ -73,7 +76,9 @@ def test_the_ball_is_a_penalty_and_its_minimum_is_that_of_scipy(rows, loss):
         return model.loss_.value(y, phi @ w).mean(), phi.T @ model.loss_.gradient(y, phi @ w) / 40
 
     inside = {"type": "ineq", "fun": lambda w: 4.0 - w @ w, "jac": lambda w: -2 * w}
-    peer = minimize(risk, 0.01 * np.ones(40), jac=True, method="SLSQP", constraints=[inside], options={"maxiter": 500})
+    peer = minimize(
+        risk, 0.01 * np.ones(40), jac=True, method="SLSQP", constraints=[inside], options={"maxiter": 500}
+    )
     assert model.empirical_risk_ <= peer.fun * (1 + 1e-5)
     if loss == "logistic":
         assert model.empirical_risk_ == pytest.approx(peer.fun, rel=1e-4)

@@ -54,7 +54,8 @@ def test_a_linear_kernel_is_logistic_regression(moons):
     several = KernelLogisticRegression(C=2.0, kernel="linear").fit(X, three)
     softmax = Peer(C=2.0, tol=1e-12, max_iter=10000).fit(X, three)
     np.testing.assert_allclose(several.predict_proba(X), softmax.predict_proba(X), atol=1e-5)
-    assert several.certificates_.holds and several.rkhs_norm_.shape == (3,)
+    assert several.certificates_.holds
+    assert several.rkhs_norm_.shape == (3,)
 
 
 @pytest.mark.spec("peyre/M15")
@@ -76,7 +77,8 @@ def test_penalties_on_the_coefficients_are_logistic_regression_on_the_columns_of
     active = np.zeros(90, dtype=bool)
     active[ours.centers_] = True
     np.testing.assert_allclose(pull[active], np.sign(ours.dual_coef_[active]), atol=1e-5)
-    assert np.all(np.abs(pull[~active]) <= 1 + 1e-6) and active.sum() < 30
+    assert np.all(np.abs(pull[~active]) <= 1 + 1e-6)
+    assert active.sum() < 30
 
 
 @pytest.mark.spec("peyre/X15", "peyre/M14")
@@ -84,15 +86,20 @@ def test_few_centres_under_l1_all_under_l2_and_no_fit_without_penalty(moons):
     X, y = moons
     sparse = KernelLogisticRegression(gamma=1.0, penalty="l1").path(X, y, Cs=[0.1, 1.0, 100.0])
     dense = KernelLogisticRegression(gamma=1.0, penalty="l2").path(X, y, Cs=[0.1, 1.0, 100.0])
-    assert sparse.n_nonzero[0] < sparse.n_nonzero[2] < 45 and np.all(dense.n_nonzero == 90)
-    assert np.all(np.diff(sparse.losses) < 0) and np.all(np.diff(dense.losses) < 0)
+    assert sparse.n_nonzero[0] < sparse.n_nonzero[2] < 45
+    assert np.all(dense.n_nonzero == 90)
+    assert np.all(np.diff(sparse.losses) < 0)
+    assert np.all(np.diff(dense.losses) < 0)
     assert np.max(sparse.dual_gap) < 1e-8
     # F(h) = mean loss of Kh: its gradient is K∇L/n, and along K⁻¹y it falls to 0 without reaching it.
     gram = Gaussian(20.0).gram(X)
     direction = np.linalg.solve(gram, y)
     falling = [np.logaddexp(0, -y * (gram @ (t * direction))).mean() for t in (1.0, 10.0, 100.0)]
-    assert falling[0] > falling[1] > falling[2] > 0 and falling[2] < 1e-30
-    with pytest.raises(ValueError, match="Gram matrix is invertible, so that some function separates the classes"):
+    assert falling[0] > falling[1] > falling[2] > 0
+    assert falling[2] < 1e-30
+    with pytest.raises(
+        ValueError, match="Gram matrix is invertible, so that some function separates the classes"
+    ):
         KernelLogisticRegression(gamma=20.0, penalty_strength=0.0).fit(X, y)
 
 
@@ -102,7 +109,8 @@ def test_accuracy_along_the_width_and_the_map(moons, fitted):
     shown = fitted.plot(X, y, kind="width").figure
     assert len(shown.axes[0].lines) >= 2
     display = __import__("assay.display", fromlist=["x"]).WidthAccuracyDisplay.from_estimator(fitted, X, y)
-    assert display.train[-1] == 1.0 and display.test[-1] < display.test.max()
+    assert display.train[-1] == 1.0
+    assert display.test[-1] < display.test.max()
     assert display.train[0] < display.test.max()
     assert fitted.plot(X, y).figure.axes  # the probability map is the default of two columns
 
@@ -111,7 +119,11 @@ def test_accuracy_along_the_width_and_the_map(moons, fitted):
 def test_the_error_surface_has_its_least_point_at_the_choice(moons):
     X, y = moons
     for model in (KernelLogisticRegression(), KernelRidge(kernel="rbf")):
-        options = {"Cs": [0.1, 10.0]} if model is not None and hasattr(model, "C") else {"penalty_strengths": [1e-3, 1]}
+        options = (
+            {"Cs": [0.1, 10.0]}
+            if model is not None and hasattr(model, "C")
+            else {"penalty_strengths": [1e-3, 1]}
+        )
         chosen = model.select(X, y, gammas=[0.1, 1.0, 10.0], **options)
         surface = ErrorSurfaceDisplay.from_selection(chosen)
         row, column = np.unravel_index(np.nanargmin(surface.errors), surface.errors.shape)
@@ -152,7 +164,8 @@ def test_coefficients_are_unique_where_the_gram_matrix_has_full_rank(moons):
     X, y = moons
     twice, labels = np.vstack([X, X[:1]]), np.append(y, y[0])
     model = KernelLogisticRegression(gamma=20.0).fit(twice, labels)
-    assert not model.alpha_unique_ and KernelLogisticRegression(gamma=20.0).fit(X, y).alpha_unique_
+    assert not model.alpha_unique_
+    assert KernelLogisticRegression(gamma=20.0).fit(X, y).alpha_unique_
     moved = model.dual_coef_.copy()
     moved[0], moved[-1] = moved[0] + 0.1, moved[-1] - 0.1
     gram = Gaussian(20.0).cross(X, twice)
@@ -164,7 +177,15 @@ def test_certificates_fail_on_damage(moons, fitted):
 
     X, y = moons
     assert fitted.certify(X, y).holds
-    for name in ("dual_coef_", "intercept_", "rkhs_norm_", "empirical_risk_", "C_", "penalty_strength_", "objective_"):
+    for name in (
+        "dual_coef_",
+        "intercept_",
+        "rkhs_norm_",
+        "empirical_risk_",
+        "C_",
+        "penalty_strength_",
+        "objective_",
+    ):
         broken = copy.copy(fitted)
         setattr(broken, name, 1.01 * getattr(fitted, name))
         assert not broken.certify(X, y).holds, name

@@ -1,4 +1,4 @@
-"""Pictures of smooth kernel machines: centres along the penalty, accuracy along the width, the surface of both."""
+"""Pictures of smooth kernel machines: centres along the penalty, accuracy along the width, their surface."""
 
 from __future__ import annotations
 

@@ -45,33 +45,36 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
 
         (1/n) Σ_i s_i log(1 + e^{−y_i f(x_i)}) + λ R(α),        b not penalised,
 
-    for labels y = ±1, the negative log-likelihood of P(Y = 1) = 1/(1 + e^{−f(x)}); with more classes the loss is
-    log Σ_k e^{f_k} − f_y for a function f_k of each class. The penalty R is ‖h‖² = αᵀKα ("rkhs", the norm of h = f −
-    b), ‖α‖² ("l2") or, with λ = 1/(C n), ‖α‖₁ ("l1"), which leaves few centres x_i.
+    for labels y = ±1, the negative log-likelihood of P(Y = 1) = 1/(1 + e^{−f(x)}); with more classes the
+    loss is log Σ_k e^{f_k} − f_y for a function f_k of each class. The penalty R is ‖h‖² = αᵀKα ("rkhs", the
+    norm of h = f − b), ‖α‖² ("l2") or, with λ = 1/(C n), ‖α‖₁ ("l1"), which leaves few centres x_i.
 
-    Newton steps on (I + W^{1/2} K W^{1/2}), whose smallest eigenvalue is 1 however certain rows become; the l1 penalty
-    by coordinate descent on the columns of K. The fit needs all pairs of rows: n_samples² numbers in memory up to
-    2 GiB, beyond which the penalty "rkhs" makes products with K tile by tile. Predictions are made block by block.
+    Newton steps on (I + W^{1/2} K W^{1/2}), whose smallest eigenvalue is 1 however certain rows become; the
+    l1 penalty by coordinate descent on the columns of K. The fit needs all pairs of rows: n_samples² numbers
+    in memory up to 2 GiB, beyond which the penalty "rkhs" makes products with K tile by tile. Predictions
+    are made block by block.
 
     Assumes: a positive semi-definite kernel; independent rows, for probabilities that are calibrated.
 
-    Certificates: duality gap from a feasible point of the dual, the optimality conditions of every coefficient, the
-    balance of the slopes that a free intercept asks for; on `certify` also what the fit stored.
+    Certificates: duality gap from a feasible point of the dual, the optimality conditions of every
+    coefficient, the balance of the slopes that a free intercept asks for; on `certify` also what the fit
+    stored.
 
     Parameters
     ----------
     C : float, default=1.0
         Cost of a row against ½‖h‖² (½‖α‖², ‖α‖₁).
     penalty_strength : float, optional
-        λ, the penalty on the scale of the mean; takes the place of `C`. Wei's (λ/2)‖f‖² on the *sum* of losses is
-        C = 1/λ; Sangnier's (λ/2)‖h‖² on the mean is twice this λ. 0 is refused: where the kernel separates the
-        classes, and an invertible Gram matrix always does, the infimum is not attained.
+        λ, the penalty on the scale of the mean; takes the place of `C`. Wei's (λ/2)‖f‖² on the *sum* of
+        losses is C = 1/λ; Sangnier's (λ/2)‖h‖² on the mean is twice this λ. 0 is refused: where the kernel
+        separates the classes, and an invertible Gram matrix always does, the infimum is not attained.
     penalty : {"rkhs", "l2", "l1"}, default="rkhs"
         What is penalised; "l1" for two classes.
     kernel : str, Kernel or callable, default="rbf"
         As in `KernelRidge`.
     gamma : float, "scale" or "auto", default="scale"
-        Scale of the named kernels: one over the number of features times their variance, or one over their number.
+        Scale of the named kernels: one over the number of features times their variance, or one over their
+        number.
     degree, coef0 : int and float, default=3 and 0
         Of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True
@@ -105,7 +108,8 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         Their distance, relative to the objective.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
-        Newton steps, whether the gap is at most `tol`, and the largest violation of the optimality conditions.
+        Newton steps, whether the gap is at most `tol`, and the largest violation of the optimality
+        conditions.
 
     Examples
     --------
@@ -199,7 +203,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     def _open_problem(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, KeptRows, NDArray, ClassProblem]:
-        """Rows, those with a weight, their classes, and what is minimised; sets the penalty on both scales."""
+        """Rows, those with a weight, their classes, and the problem; sets the penalty on both scales."""
         self._require_memory(X, instead=INSTEAD)
         data: Any
         data, weights = self._open_classes(X, y, sample_weight)
@@ -230,7 +234,11 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     def _gram(self, X: Any, *, fitting: bool = True) -> NDArray | None:
         """The Gram matrix in double precision, None where it does not fit and need not be there."""
         n = X.shape[0]
-        if 8.0 * n * n > MEMORY and not isinstance(self.kernel_, (Precomputed, Custom)) and self.penalty == "rkhs":
+        if (
+            8.0 * n * n > MEMORY
+            and not isinstance(self.kernel_, (Precomputed, Custom))
+            and self.penalty == "rkhs"
+        ):
             return None
         gram = training_gram(self.kernel_, X.astype(np.float64))
         if fitting and not self.kernel_.positive_definite:
@@ -242,15 +250,15 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         present = np.unique(classes)
         if len(present) < len(self.classes_) and (len(present) < 2 or self.fit_intercept):
             raise ValueError(
-                f"{type(self).__name__} needs rows of every class with a weight above 0: without any, the intercept "
-                "of a class goes to infinity; leave the class out, or fit without an intercept."
+                f"{type(self).__name__} needs rows of every class with a weight above 0: without any, the "
+                "intercept of a class goes to infinity; leave the class out, or fit without an intercept."
             )
         if self.penalty_strength_ > 0 and np.isfinite(self.C_) and self.C_ > 0:
             return
         rank = 0 if gram is None else int(np.linalg.matrix_rank(gram, hermitian=True))
         why = (
-            "the Gram matrix is invertible, so that some function separates the classes, along which the loss falls "
-            "to 0 without reaching it"
+            "the Gram matrix is invertible, so that some function separates the classes, along which the loss "
+            "falls to 0 without reaching it"
             if rank == kept.X.shape[0]
             else "without a penalty a minimum need not exist"
         )
@@ -336,7 +344,9 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
 
     def predict(self, X: Any) -> Any:
         """The class of each row: an array, or a lazy Dask array for Dask input."""
-        return self._open_new_rows(X).map(class_block, *self._fitted(), self.classes_, dtype=self.classes_.dtype)
+        return self._open_new_rows(X).map(
+            class_block, *self._fitted(), self.classes_, dtype=self.classes_.dtype
+        )
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class: an array, or a lazy Dask array for Dask input."""

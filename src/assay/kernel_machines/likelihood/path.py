@@ -176,8 +176,8 @@ class HasLogisticPath(PairwiseModel):
         Cs : array-like of positive numbers, optional
             Costs to choose from; 1e-2, …, 1e3 by default.
         gammas : array-like of positive numbers, optional
-            Widths to choose from; by default from 0.03 to 3 times "scale". Of no use to a linear or precomputed
-            kernel or an object.
+            Widths to choose from; by default from 0.03 to 3 times "scale". Of no use to a linear or
+            precomputed kernel or an object.
         rule : {"min", "one_se"}, default="min"
             Least validation loss, or at its width the least cost within one paired standard error of it.
         cv : int, "split" or splitter, default=5

@@ -87,7 +87,8 @@ def fit_classes(
     if problem.penalty == "l2":
         assert gram is not None
         matrix = gram @ gram
-        # The dual point of a stored fit is read from its slopes, which K² makes coarser than the solver's own.
+        # The dual point of a stored fit is read from its slopes, which K² makes coarser than the solver's
+        # own.
         tol = max(1e-4 * tol, SMALLEST_GAP)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "gram": matrix, "start": start}
     inner: RKHSSolution | SoftmaxSolution

@@ -53,20 +53,20 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         (1/n) Σ_i s_i ℓ(y_i, f(x_i)) + λ‖h‖²        (constraint="penalty"),
         (1/n) Σ_i s_i ℓ(y_i, f(x_i)),  ‖h‖ ≤ c      (constraint="ball"),
 
-    b not penalised. By the representer theorem h = Σ_i α_i k(x_i, ·) whatever the loss. A loss with corners is solved
-    on the box of its dual, a smooth one by Newton steps; the ball by the penalty that has its norm, which is found by
-    root finding with warm starts. `predict` gives f: a number, or for losses of labels ±1 a score whose sign is the
-    class.
+    b not penalised. By the representer theorem h = Σ_i α_i k(x_i, ·) whatever the loss. A loss with corners
+    is solved on the box of its dual, a smooth one by Newton steps; the ball by the penalty that has its
+    norm, which is found by root finding with warm starts. `predict` gives f: a number, or for losses of
+    labels ±1 a score whose sign is the class.
 
-    The fit needs all pairs of rows. A non-convex loss is refused, and so is a problem that has no solution: a free
-    intercept under a loss that falls for ever, such as the logistic loss of one class.
+    The fit needs all pairs of rows. A non-convex loss is refused, and so is a problem that has no solution:
+    a free intercept under a loss that falls for ever, such as the logistic loss of one class.
 
-    Assumes: a positive semi-definite kernel. The minimiser needs no more; that its error on new rows is near the one
-    measured needs independent rows of one law.
+    Assumes: a positive semi-definite kernel. The minimiser needs no more; that its error on new rows is near
+    the one measured needs independent rows of one law.
 
-    Certificates: duality gap from a feasible point of the dual, the optimality condition of every row, that the
-    coefficients are a point of the dual; for the ball that h is in it, that it binds or the penalty is nothing, and
-    the gap in it; on `certify` also what the fit stored.
+    Certificates: duality gap from a feasible point of the dual, the optimality condition of every row, that
+    the coefficients are a point of the dual; for the ball that h is in it, that it binds or the penalty is
+    nothing, and the gap in it; on `certify` also what the fit stored.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
     C : float, default=1.0
         Cost of a row against ½‖h‖²; not read for the ball.
     penalty_strength : float, optional
-        λ, on the scale of the mean; takes the place of `C`. Sangnier's (λ/2)‖h‖² on the mean is twice this λ, Rudi's
-        the same; Wei's λ‖f‖² on the sum is n times it.
+        λ, on the scale of the mean; takes the place of `C`. Sangnier's (λ/2)‖h‖² on the mean is twice this
+        λ, Rudi's the same; Wei's λ‖f‖² on the sum is n times it.
     radius : float, default=1.0
         c, of the ball.
     kernel, gamma, degree, coef0
@@ -225,7 +225,9 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         with np.errstate(all="ignore"):
             known = np.isfinite(loss.value(y, np.zeros_like(y))) & np.isfinite(loss.smallest(y))
         if not known.all():
-            raise ValueError(f"{name} does not take {y[~known][0]:g} as a target, or its loss overflows there.")
+            raise ValueError(
+                f"{name} does not take {y[~known][0]:g} as a target, or its loss overflows there."
+            )
         why = why_unsolvable(loss, y, problem.cost, np.ones_like(y), fit_intercept=problem.fit_intercept)
         if why is not None:
             raise ValueError(why.sentence)
@@ -265,13 +267,13 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         if not self.constraint_active_ and not self.certificates_[-1].holds:
             self.converged_ = False
             warn(
-                f"No penalty above {self.penalty_strength_:.2g} has a solution of the norm {self.radius:g}: the one of "
-                "that penalty is kept; give a smaller 'radius'."
+                f"No penalty above {self.penalty_strength_:.2g} has a solution of the norm {self.radius:g}: "
+                "the one of that penalty is kept; give a smaller 'radius'."
             )
         elif not self.converged_:
             warn(
-                f"KernelERM stopped at a relative duality gap of {self.dual_gap_:.2g}: raise 'max_iter', scale the "
-                "columns, or raise 'tol'."
+                f"KernelERM stopped at a relative duality gap of {self.dual_gap_:.2g}: raise 'max_iter', scale "
+                "the columns, or raise 'tol'."
             )
 
     def _cost(self, total: float) -> float:
@@ -299,7 +301,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         return claims
 
     def predict(self, X: Any) -> Any:
-        """f of new rows, block by block.
+        """Values of f at new rows, block by block.
 
         Parameters
         ----------
@@ -321,11 +323,15 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         data = self._open_new_pairs(X, sample_weight, y=y, with_target=True)
         data = vector_target(data, self)  # type: ignore[assignment]
         if data.y is None or data.y.shape != self.dual_coef_.shape:
-            raise ValueError(f"certify needs the rows of the fit: {len(self.dual_coef_)} of them, and their y.")
+            raise ValueError(
+                f"certify needs the rows of the fit: {len(self.dual_coef_)} of them, and their y."
+            )
         kept, problem = self._problem(data)
         total, costly = float(problem.cost.sum()), self._costly(problem)
         operator = GramOperator(self.kernel_, kept.X, self._gram(kept.X, fitting=False))
-        standing = stand(costly, kept.take(self.dual_coef_).astype(np.float64), float(self.intercept_), operator)
+        standing = stand(
+            costly, kept.take(self.dual_coef_).astype(np.float64), float(self.intercept_), operator
+        )
         pairs = {name: (getattr(self, name), value) for name, value in self._numbers(standing).items()}
         pairs["penalty_strength_"] = (self.penalty_strength_, 1 / (2 * self.C_ * total))
         if self.constraint == "penalty":
@@ -361,5 +367,5 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
 
 
 def value_block(block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: Any) -> NDArray:
-    """f of the rows of a block."""
+    """Values of f at the rows of a block."""
     return kernel.apply(block.X, X_fit, dual_coef) + intercept

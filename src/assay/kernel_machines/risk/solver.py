@@ -22,7 +22,7 @@ INACTIVE = 1e-4
 
 
 class Standing(NamedTuple):
-    """A fit measured: its gap as a penalised problem, how far its coefficients are from the dual, its norm."""
+    """A fit measured: its gap as a penalised problem, the way of its coefficients to the dual, its norm."""
 
     gap: RKHSGap
     outside: float
@@ -42,8 +42,7 @@ def solve_in_ball(
     tol: float,
     max_iter: int,
 ) -> OnPath:
-    """The point of the path of penalties whose norm is the radius; `problem` has the weights of rows as costs."""
-
+    """The point of the path of penalties whose norm is the radius; the costs of `problem` are weights."""
     # A norm is as exact as the root of the gap, and a start that is good enough would not move at all.
     precise = tol if problem.loss.cornered else max(1e-4 * tol, SMALLEST_GAP)
 
@@ -56,7 +55,9 @@ def solve_in_ball(
         loss = float(problem.cost @ problem.loss.value(problem.target, values + found.intercept))
         return norm, loss, (found, cost)
 
-    typical = np.abs(kernel.diagonal(X)).mean(dtype=np.float64) if gram is None else np.abs(gram.diagonal()).mean()
+    typical = (
+        np.abs(kernel.diagonal(X)).mean(dtype=np.float64) if gram is None else np.abs(gram.diagonal()).mean()
+    )
     first = 1.0 / max(float(problem.cost.mean() * typical) * 100.0, 1e-300)
     point = strength_of_radius(solve, radius, first=first, tol=1e-9)
     return point._replace(solution=point.solution[0])
@@ -84,7 +85,7 @@ def stand(problem: RKHSProblem[Loss], coef: Array, intercept: float, operator: G
 
 
 def ball_gap(problem: RKHSProblem[Loss], standing: Standing, radius: float) -> float:
-    """Gap of the mean loss over the ball, relative to it: the gap of the penalty and (c − ‖h‖)‖h‖, over C n."""
+    """Gap of the mean loss over the ball, relative to it: the gap of the penalty and (c − ‖h‖)‖h‖."""
     gap, total = standing.gap, float(problem.cost.sum())
     excess = gap.gap + max(radius - standing.norm, 0.0) * standing.norm
     scale = max(gap.loss, PERFECT * problem.loss_at_zero, 1e-300)
@@ -130,7 +131,9 @@ def ball_certificates(
     slack = max(radius - standing.norm, 0.0) / radius
     bound = max(100 * tol, rounding) if active else INACTIVE
     return [
-        at_most("The function is in the ball.", "norm over radius", standing.norm / radius, 1 + rounding, source),
+        at_most(
+            "The function is in the ball.", "norm over radius", standing.norm / radius, 1 + rounding, source
+        ),
         at_most(
             "The ball binds or the penalty is nothing: λ(‖h‖ − c) = 0.",
             "slack of the ball, relative" if active else "penalty times slack, relative",

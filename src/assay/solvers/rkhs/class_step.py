@@ -1,6 +1,7 @@
 """Newton's system of several classes without iterations: one factor per class, and one of their sum.
 
-With D_k = c p_k the diagonal of class k and E_k = (K + D_k⁻¹)⁻¹ = D_k^{1/2} (I + D_k^{1/2} K D_k^{1/2})⁻¹ D_k^{1/2},
+With D_k = c p_k the diagonal of class k and E_k = (K + D_k⁻¹)⁻¹ = D_k^{1/2} (I + D_k^{1/2} K D_k^{1/2})⁻¹
+D_k^{1/2},
 
     (K + W⁻¹)⁻¹ v = E v − E 1 (Σ_k E_k)⁻¹ Σ_k E_k v_k,
 
@@ -23,7 +24,8 @@ class ClassFactors:
         assert curvature.probabilities is not None
         self.parts = [_inverse_sum(gram, np.sqrt(curvature.cost * p)) for p in curvature.probabilities.T]
         total = np.sum(self.parts, axis=0)
-        # Rows that are all but certain hardly take part: the rounding of the others is the size of their entries.
+        # Rows that are all but certain hardly take part: the rounding of the others is the size of their
+        # entries.
         total.flat[:: len(total) + 1] += np.finfo(np.float64).eps * total.diagonal().max()
         self.total = cho_factor(total, lower=True, check_finite=False)
 

@@ -1,13 +1,13 @@
-"""Newton's linear system in the Hilbert space of a kernel, in a form that stays well conditioned as curvature vanishes.
+"""Newton's linear system in the Hilbert space of a kernel, well conditioned as curvature vanishes.
 
 With W = M Mᵀ the second derivatives of the loss at the scores (one block per row), a Newton step d of the
 coefficients and δ of the intercepts solves d + W(K d + 1δᵀ) = ρ. With d = ρ − M u it becomes
 
     (I + MᵀKM) u = Mᵀ(Kρ + 1δᵀ),        1ᵀM u as the sum of the coefficients asks,
 
-whose matrix is never smaller than the identity, whatever the weights: rows of no curvature take no part. It is solved
-by conjugate gradients among the u that satisfy the second equation, preconditioned by a factor of I + SKS with one
-weight s² per row (shared by all classes), made in single precision and kept while it serves.
+whose matrix is never smaller than the identity, whatever the weights: rows of no curvature take no part. It
+is solved by conjugate gradients among the u that satisfy the second equation, preconditioned by a factor of
+I + SKS with one weight s² per row (shared by all classes), made in single precision and kept while it serves.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def _double(X: Any) -> Any:
 class Curvature(NamedTuple):
     """The second derivatives W = M Mᵀ of the loss: blocks of one row each, on its scores.
 
-    One score: M is the root of `weight`. Several: c (diag p − p pᵀ), M = √c (diag √p − p √pᵀ); `weight` is then what a
-    single number says best.
+    One score: M is the root of `weight`. Several: c (diag p − p pᵀ), M = √c (diag √p − p √pᵀ); `weight` is
+    then what a single number says best.
     """
 
     weight: Array
@@ -150,7 +150,7 @@ class Factor:
 
 
 class LandmarkFactor:
-    """The same with K replaced by its projection on the kernels of a few rows, by the identity of Woodbury."""
+    """The same with K projected on the kernels of a few rows, by the identity of Woodbury."""
 
     def __init__(self, operator: GramOperator, weight: Array) -> None:
         n = len(weight)
@@ -195,8 +195,9 @@ def newton_step(
 ) -> Step | None:
     """Solve d + W(K d + 1δᵀ) = ρ, the sums of coefficients plus d being zero where there are intercepts.
 
-    `residual` is ρ, one column per score, and `slope_sums` the sums of the slopes, None without intercepts. None where
-    more than `patience` steps of conjugate gradients are needed, unless that is as many as there may be at all.
+    `residual` is ρ, one column per score, and `slope_sums` the sums of the slopes, None without intercepts.
+    None where more than `patience` steps of conjugate gradients are needed, unless that is as many as there
+    may be at all.
     """
     pulled = operator @ residual
     right = curvature.root_transposed(pulled)
@@ -260,7 +261,7 @@ class Border:
         return sum((d * column for d, column in zip(level, self.columns, strict=False)), start=0.0)
 
     def level_of(self, values: Array) -> Array:
-        """The δ for which E δ is nearest to some values, in the metric of the preconditioner; 0 for what is held."""
+        """The δ for which E δ is nearest to some values in the preconditioned metric; 0 for what is held."""
         level = np.zeros(self.n_scores)
         if self.columns:
             level[: len(self.columns)] = self.inverse @ [np.vdot(column, values) for column in self.solved]

@@ -27,9 +27,12 @@ from assay.solvers.rkhs.curved import (
 from assay.solvers.rkhs.problem import PERFECT, RKHSProblem, RKHSSolution, measure, sides_of
 
 ROUNDING = 2.0**-50
+MOST_FLAT = 2
+"""Steps along which rounding hides the descent that are taken all the same."""
+
 TRIALS, FLAT = 100, 0.1
 CLASS_PATIENCE, CLASS_MEMORY = 60, 2.0**31
-"""Steps of conjugate gradients and bytes of one matrix per class, for which classes are not factored one by one."""
+"""Steps of conjugate gradients, and bytes of one matrix per class, up to which classes share a factor."""
 
 SHORT, MOST_SHORT = 0.1, 3
 """The first few steps cut below `SHORT` are each followed by one on the quadratic that majorises the loss."""
@@ -65,7 +68,7 @@ class ScoreRisk(Protocol):
 
 
 class State(NamedTuple):
-    """Coefficients, K times them, intercepts (one column or entry per score), and how far the iteration is."""
+    """Coefficients, K times them, intercepts (one column or entry per score)."""
 
     coef: Array
     values: Array
@@ -97,11 +100,11 @@ class Descent(NamedTuple):
 def descend(
     operator: GramOperator, risk: ScoreRisk, state: State, *, tol: float, max_iter: int, floor: float
 ) -> Descent:
-    """Newton steps until the sum of the Fenchel–Young terms is `tol` times the objective, or nothing improves.
+    """Newton steps until the sum of the Fenchel–Young terms is `tol` times the objective, or all stalls.
 
     `floor` is the smallest objective that the gap is relative to.
     """
-    solver, short, n_short, trace = StepSolver(operator), False, 0, []
+    solver, short, n_short, n_flat, trace = StepSolver(operator), False, 0, 0, []
     for n_iter in range(max_iter + 1):
         scores = state.scores
         terms = risk.terms(scores)
@@ -122,7 +125,11 @@ def descend(
         step = solver.step(bound or terms.curvature, -(terms.slope + state.coef), sums)
         length = line_search(risk, state, step, terms)
         if length == 0.0:
-            break
+            # Where the function is as good as rounding tells, its coefficients may not be.
+            n_flat += 1
+            if n_flat > MOST_FLAT:
+                break
+            length = 1.0
         n_short += length < SHORT
         short = length < SHORT and bound is None and n_short <= MOST_SHORT
         state = state.moved(step, length)
@@ -158,9 +165,10 @@ class StepSolver:
 
 
 def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> float:
-    """A length at which the slope along a step is a tenth of what it was or less, 0 where it does not descend.
+    """A length at which the slope along a step is a tenth of what it was; 0 where it does not descend.
 
-    The objective is convex along the step: its slope rises, and a root of it is closed in by secants and halvings.
+    The objective is convex along the step: its slope rises, and a root of it is closed in by secants and
+    halvings.
     """
     change, scores = step.values + step.intercept, state.scores
     linear, square = float(np.vdot(state.coef, step.values)), float(np.vdot(step.coef, step.values))
@@ -170,7 +178,7 @@ def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> 
         return slope if slope == slope else math.inf
 
     first = linear + float(np.vdot(terms.slope, change))
-    if not first < 0:
+    if not first < 0:  # rounding alone: Newton's direction descends
         return 0.0
     low, high, low_slope, high_slope, length = 0.0, math.inf, first, math.inf, 1.0
     for _ in range(TRIALS):

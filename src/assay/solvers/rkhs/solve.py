@@ -27,10 +27,10 @@ def solve_rkhs(
     gram: NDArray | None = None,
     start: tuple[RKHSSolution, float] | None = None,
 ) -> RKHSSolution:
-    """Minimise ½‖h‖² + Σ c ℓ(y, h(x) + b): corners by steps on the box of the dual, the rest by Newton's method.
+    """Minimise ½‖h‖² + Σ c ℓ(y, h(x) + b): corners in the box of the dual, others by Newton steps.
 
-    `start` is the solution of the same problem at other costs, and the factor from those costs to these. `max_iter`
-    counts Newton steps, ten thousand times as many steps on pairs.
+    `start` is the solution of the same problem at other costs, and the factor from those costs to these.
+    `max_iter` counts Newton steps, ten thousand times as many steps on pairs.
 
     Examples
     --------
