@@ -103,6 +103,12 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KNeighborsClassifier": {"weights": ("distance", "gaussian"), "ties": ("positive", "nearest")},
     "KNeighborsRegressor": {"weights": ("distance", "gaussian")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},
+    "KernelERM": {
+        "kernel": ("linear",),
+        "loss": ("absolute", "epsilon_insensitive", "squared"),
+        "constraint": ("ball",),
+    },
+    "KernelLogisticRegression": {"penalty": ("l2", "l1"), "class_weight": ("balanced",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
     "LinearDiscriminantAnalysis": {
         "solver": ("lsqr", "eigen"),
@@ -237,6 +243,15 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         "bandwidth": "'holder' and 'oracle' are of one column: tests/density/test_bandwidths.py"
     },
     "Whitener": {"scope": "'within' takes labels: tests/discriminant/test_whitener.py"},
+    "KernelERM": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried; the linear one is singular",
+        "loss": "the others want labels or counts",
+        "gamma": "a number that the kernel is given",
+    },
+    "KernelLogisticRegression": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
     "KernelRidge": {"kernel": "'exponential' overflows on large values, 'precomputed' takes a Gram matrix"},
     "KernelKMeans": {"kernel": "the others differ in the Gram matrix alone: tests/kernels"},
     "SGDClassifier": {

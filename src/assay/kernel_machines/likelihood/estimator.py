@@ -257,8 +257,8 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
             return
         rank = 0 if gram is None else int(np.linalg.matrix_rank(gram, hermitian=True))
         why = (
-            "the Gram matrix is invertible, so that some function separates the classes, along which the loss "
-            "falls to 0 without reaching it"
+            "the Gram matrix is invertible, so that some function separates the classes, along which the "
+            "loss falls to 0 without reaching it"
             if rank == kept.X.shape[0]
             else "without a penalty a minimum need not exist"
         )

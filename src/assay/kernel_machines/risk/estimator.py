@@ -272,8 +272,8 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
             )
         elif not self.converged_:
             warn(
-                f"KernelERM stopped at a relative duality gap of {self.dual_gap_:.2g}: raise 'max_iter', scale "
-                "the columns, or raise 'tol'."
+                f"KernelERM stopped at a relative duality gap of {self.dual_gap_:.2g}: raise 'max_iter', "
+                "scale the columns, or raise 'tol'."
             )
 
     def _cost(self, total: float) -> float:
