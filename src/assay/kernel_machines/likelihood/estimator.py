@@ -72,11 +72,13 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         What is penalised; "l1" for two classes.
     kernel : str, Kernel or callable, default="rbf"
         As in `KernelRidge`.
-    gamma : float, "scale" or "auto", default="scale"
-        Scale of the named kernels: one over the number of features times their variance, or one over their
-        number.
-    degree, coef0 : int and float, default=3 and 0
-        Of the polynomial and sigmoid kernels.
+    gamma : float, "scale", "auto" or None, default=None
+        Scale of the named kernels: "scale" is one over the number of features times the variance of all entries,
+        weights aside; None and "auto" one over their number.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0
+        Constant of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the classes.
@@ -147,7 +149,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         penalty_strength: float | None = None,
         penalty: str = "rkhs",
         kernel: Any = "rbf",
-        gamma: Any = "scale",
+        gamma: Any = None,
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,

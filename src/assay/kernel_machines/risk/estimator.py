@@ -80,8 +80,14 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         λ, Rudi's the same; Wei's λ‖f‖² on the sum is n times it.
     radius : float, default=1.0
         c, of the ball.
-    kernel, gamma, degree, coef0
-        As in `KernelLogisticRegression`.
+    kernel : str, Kernel or callable, default="rbf"
+        As in `KernelRidge`.
+    gamma : float, "scale", "auto" or None, default=None
+        Scale of the named kernels, as in `KernelLogisticRegression`.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0
+        Constant of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=True
     tol : float, default=1e-8
         Duality gap, relative to the objective, at which the fit ends.
@@ -152,7 +158,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         penalty_strength: float | None = None,
         radius: float = 1.0,
         kernel: Any = "rbf",
-        gamma: Any = "scale",
+        gamma: Any = None,
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,

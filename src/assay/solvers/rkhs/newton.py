@@ -104,7 +104,8 @@ def descend(
 
     `floor` is the smallest objective that the gap is relative to.
     """
-    solver, short, n_short, n_flat, trace = StepSolver(operator), False, 0, 0, []
+    solver, short, polished, n_short, n_flat = StepSolver(operator), False, False, 0, 0
+    trace: list[float] = []
     for n_iter in range(max_iter + 1):
         scores = state.scores
         terms = risk.terms(scores)
@@ -115,9 +116,11 @@ def descend(
             change = coef - state.coef
             gap += 0.5 * float(np.vdot(change, operator @ change))
         trace.append(primal - gap)
-        if gap <= allowed:
+        # One step more than asked for: its error is the square of what is left, and costs no new factor.
+        if gap <= allowed and (polished or n_iter in (0, max_iter)):
             state = state._replace(coef=coef)
             break
+        polished = gap <= allowed
         if n_iter == max_iter:
             break
         bound = risk.majoriser() if short or not terms.curvature.weight.any() else None
