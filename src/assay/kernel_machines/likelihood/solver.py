@@ -39,7 +39,7 @@ class ClassProblem(NamedTuple):
     @property
     def two(self) -> RKHSProblem[Logistic]:
         """The problem of two classes."""
-        return RKHSProblem(LOSS, 2.0 * self.classes - 1.0, self.cost, self.fit_intercept)
+        return RKHSProblem(LOSS, 2.0 * self.classes.astype(np.float64) - 1.0, self.cost, self.fit_intercept)
 
     @property
     def several(self) -> SoftmaxProblem:

@@ -55,10 +55,9 @@ def solve_in_ball(
         loss = float(problem.cost @ problem.loss.value(problem.target, values + found.intercept))
         return norm, loss, (found, cost)
 
-    typical = (
-        np.abs(kernel.diagonal(X)).mean(dtype=np.float64) if gram is None else np.abs(gram.diagonal()).mean()
-    )
-    first = 1.0 / max(float(problem.cost.mean() * typical) * 100.0, 1e-300)
+    diagonal: Any = kernel.diagonal(X) if gram is None else gram.diagonal()
+    typical = float(np.abs(diagonal).mean(dtype=np.float64))
+    first = 1.0 / max(float(problem.cost.mean()) * typical * 100.0, 1e-300)
     point = strength_of_radius(solve, radius, first=first, tol=1e-9)
     return point._replace(solution=point.solution[0])
 

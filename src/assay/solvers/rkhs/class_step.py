@@ -10,6 +10,8 @@ which gives the step d = ρ − (K + W⁻¹)⁻¹(Kρ + 1δᵀ) (Rasmussen & Wil
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs
 
@@ -41,7 +43,8 @@ def _inverse_sum(gram: Array, root: Array) -> Array:
     matrix = gram * root
     matrix *= root[:, None]
     matrix.flat[:: len(matrix) + 1] += 1.0
-    potrf, potri = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    routines: Any = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    potrf, potri = routines
     # What LAPACK calls lower is the upper triangle of a matrix that is stored by rows.
     potrf(matrix.T, lower=1, overwrite_a=1, clean=0)
     potri(matrix.T, lower=1, overwrite_c=1)

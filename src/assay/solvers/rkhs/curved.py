@@ -120,7 +120,8 @@ class Factor:
         single = len(self.rows) > SMALL and largest * SINGLE_ROUNDING < 1.0
         for dtype in (np.float32, np.float64) if single else (np.float64,):
             matrix = self._scaled(gram, root, dtype)
-            self._potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (matrix,))
+            routines: Any = get_lapack_funcs(("potrf", "potrs"), (matrix,))
+            self._potrf, self._potrs = routines
             self._factor, order = self._potrf(matrix.T, lower=1, overwrite_a=1, clean=0)
             if order == 0:
                 return

@@ -295,7 +295,8 @@ def solve_newton(
     operator, risk = GramOperator(kernel, X, gram, memory=memory), LossRisk(problem)
     state = _start(problem, start)
     floor = PERFECT * problem.loss_at_zero
-    n_iter, trace, allowed = 0, [], tol
+    n_iter, allowed = 0, tol
+    trace: list[float] = []
     while True:
         if state.coef.any():
             state = state._replace(values=operator @ state.coef)
