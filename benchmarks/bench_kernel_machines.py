@@ -47,7 +47,7 @@ PROCESSES = {"assay": "assay.kernel_machines", "scikit-learn": "sklearn.gaussian
 
 @pytest.mark.parametrize("library", PROCESSES)
 def test_kernel_logistic(contest: Contest, library: str) -> None:
-    """The mode of a Gaussian process classifier without a search of its parameters; quality is the objective."""
+    """The mode of a Gaussian process classifier, its parameters held; quality is the objective."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows(5000), 10))
     y = (np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(len(X)) > 0).astype(int)

@@ -7,6 +7,13 @@ from assay.kernel_machines.likelihood.estimator import KernelLogisticRegression
 from assay.kernel_machines.likelihood.path import KernelLogisticPath
 from assay.kernel_machines.risk.estimator import KernelERM
 
-__all__ = ["KernelERM", "KernelLogisticPath", "KernelLogisticRegression", "KernelRidge", "KernelRidgePath", "Smoothing"]
+__all__ = [
+    "KernelERM",
+    "KernelLogisticPath",
+    "KernelLogisticRegression",
+    "KernelRidge",
+    "KernelRidgePath",
+    "Smoothing",
+]
 
 publish(globals())

@@ -73,8 +73,8 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     kernel : str, Kernel or callable, default="rbf"
         As in `KernelRidge`.
     gamma : float, "scale", "auto" or None, default=None
-        Scale of the named kernels: "scale" is one over the number of features times the variance of all entries,
-        weights aside; None and "auto" one over their number.
+        Scale of the named kernels: "scale" is one over the number of features times the variance of all
+        entries, weights aside; None and "auto" one over their number.
     degree : int, default=3
         Of the polynomial kernel.
     coef0 : float, default=0
