@@ -130,7 +130,7 @@ def descend(
         if length == 0.0:
             # Where the function is as good as rounding tells, its coefficients may not be.
             n_flat += 1
-            if n_flat > MOST_FLAT:
+            if polished or n_flat > MOST_FLAT:
                 break
             length = 1.0
         n_short += length < SHORT
