@@ -90,7 +90,7 @@ def test_a_ball_that_is_too_large_says_so(rows):
     model = KernelERM("squared", constraint="ball", radius=50.0, kernel="linear").fit(X, y)
     coef = np.linalg.lstsq(np.column_stack([X, np.ones(40)]), y, rcond=None)[0]
     assert not model.constraint_active_
-    # Coefficients are a million times the function at so small a penalty: its loss is exact, its norm less so.
+    # Coefficients are a million times the function at so small a penalty: its loss is exact, its norm is not.
     least = 0.5 * np.mean((y - np.column_stack([X, np.ones(40)]) @ coef) ** 2)
     assert model.empirical_risk_ == pytest.approx(least, rel=1e-4)
     assert model.rkhs_norm_ == pytest.approx(np.linalg.norm(coef[:2]), rel=5e-2)
