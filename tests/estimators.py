@@ -104,6 +104,12 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KNeighborsRegressor": {"weights": ("distance", "gaussian")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},
     "KernelNearestCentroid": {"kernel": ("linear", "laplacian", "polynomial"), "gamma": ("scale",)},
+    "KernelERM": {
+        "kernel": ("linear",),
+        "loss": ("absolute", "epsilon_insensitive", "squared"),
+        "constraint": ("ball",),
+    },
+    "KernelLogisticRegression": {"penalty": ("l2", "l1"), "class_weight": ("balanced",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
     "LinearDiscriminantAnalysis": {
         "solver": ("lsqr", "eigen"),
@@ -244,6 +250,15 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         "bandwidth": "'holder' and 'oracle' are of one column: tests/density/test_bandwidths.py"
     },
     "Whitener": {"scope": "'within' takes labels: tests/discriminant/test_whitener.py"},
+    "KernelERM": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried; the linear one is singular",
+        "loss": "the others want labels or counts",
+        "gamma": "a number that the kernel is given",
+    },
+    "KernelLogisticRegression": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
     "KernelRidge": {"kernel": "'exponential' overflows on large values, 'precomputed' takes a Gram matrix"},
     "KernelNearestCentroid": {"gamma": "'auto' is None"},
     "Nystroem": {

@@ -94,6 +94,7 @@ from assay.display.kernel_features import (
 )
 from assay.display.kernel_lift import LiftDisplay, plot_lift
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
+from assay.display.kernel_risks import ErrorSurfaceDisplay, KernelCentersDisplay, WidthAccuracyDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
     CoefficientsDisplay,
@@ -216,6 +217,7 @@ __all__ = [
     "EllipsesDisplay",
     "EmbeddingDisplay",
     "ErrorDecompositionDisplay",
+    "ErrorSurfaceDisplay",
     "FeatureCoefficientsDisplay",
     "FeatureFunctionsDisplay",
     "FlippedWeightDisplay",
@@ -235,6 +237,7 @@ __all__ = [
     "IntervalsDisplay",
     "IterationsDisplay",
     "KDistanceDisplay",
+    "KernelCentersDisplay",
     "KernelCurveDisplay",
     "KernelErrorDisplay",
     "KernelWeightsDisplay",
@@ -296,6 +299,7 @@ __all__ = [
     "TreeDisplay",
     "TreePartitionDisplay",
     "WhitenedDisplay",
+    "WidthAccuracyDisplay",
     "house_style",
     "kinds",
     "pictures",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from assay import parameters
-from assay.kernels import KERNEL_NAMES, Kernel, kernel
-from assay.kernels.tiles import is_sparse
+from assay.kernel_machines.scale import kernel_of_rows
+from assay.kernels import KERNEL_NAMES, Kernel
 from assay.parameters import Domain
+from assay.rows import MemoryRows
 
 KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
@@ -30,31 +31,9 @@ KERNEL_DOMAINS: Mapping[str, Domain] = {
 }
 
 
-def kernel_of(model: Any, X: Any) -> Kernel:
-    """The kernel that a model asks for, with what depends on the table filled in.
+def kernel_of(model: Any, X: Any, weight: NDArray | None = None) -> Kernel:
+    """The kernel that a model asks for, with what depends on the table in memory filled in.
 
-    A γ of "scale" is one over the number of features times the variance of all entries (1 where they are all
-    alike), "auto" or None one over the number of features.
+    See `assay.kernel_machines.scale.kernel_of_rows`; a weight of 2 is a row that counts twice.
     """
-    gamma = model.gamma
-    if isinstance(gamma, str):
-        gamma = _one_over_spread(X) if gamma == "scale" else None
-    chosen = kernel(
-        model.kernel,
-        gamma=gamma,
-        degree=model.degree,
-        coef0=model.coef0,
-        function_parameters=getattr(model, "kernel_params", None),
-    )
-    return chosen.for_features(X.shape[1])
-
-
-def _one_over_spread(X: Any) -> float:
-    if is_sparse(X):
-        size = X.shape[0] * X.shape[1]
-        mean = float(X.sum(dtype=np.float64)) / size
-        variance = float(X.multiply(X).sum(dtype=np.float64)) / size - mean**2
-    else:
-        variance = float(X.var(dtype=np.float64))
-    scale = X.shape[1] * variance
-    return 1.0 / scale if scale > 0 and np.isfinite(1.0 / scale) else 1.0
+    return kernel_of_rows(model, MemoryRows(X, None, weight))

@@ -24,7 +24,7 @@ def kernel_of_rows(model: Any, data: Rows) -> Kernel:
         "degree": 3 if model.degree is None else model.degree,
         "coef0": 1.0 if model.coef0 is None else model.coef0,
     }
-    made = kernel(model.kernel, **scales, function_parameters=model.kernel_params)
+    made = kernel(model.kernel, **scales, function_parameters=getattr(model, "kernel_params", None))
     return made.for_features(data.shape[1])
 
 

@@ -14,7 +14,8 @@ SOURCE = "Wei §7.3.4; Peyré, logistic classification"
 CONDITIONS = {
     "rkhs": "Each coefficient is minus the slope of the loss of its row: α = −C ℓ'(y, f).",
     "l2": "The coefficients are K times minus the slopes of the loss.",
-    "l1": "The pull of the slopes on a centre is 1 in the direction of its coefficient, at most 1 where it is 0.",
+    "l1": "The pull of the slopes on a centre is 1 in the direction of its coefficient, at most 1 where "
+    "it is 0.",
 }
 
 

@@ -24,6 +24,7 @@ from assay.solvers.rkhs.softmax import SoftmaxProblem, SoftmaxSolution, allowed_
 
 Array = NDArray[np.float64]
 LOSS = Logistic()
+SMALLEST_GAP = 1e-14
 
 
 class ClassProblem(NamedTuple):
@@ -38,7 +39,7 @@ class ClassProblem(NamedTuple):
     @property
     def two(self) -> RKHSProblem[Logistic]:
         """The problem of two classes."""
-        return RKHSProblem(LOSS, 2.0 * self.classes - 1.0, self.cost, self.fit_intercept)
+        return RKHSProblem(LOSS, 2.0 * self.classes.astype(np.float64) - 1.0, self.cost, self.fit_intercept)
 
     @property
     def several(self) -> SoftmaxProblem:
@@ -86,6 +87,9 @@ def fit_classes(
     if problem.penalty == "l2":
         assert gram is not None
         matrix = gram @ gram
+        # The dual point of a stored fit is read from its slopes, which K² makes coarser than the solver's
+        # own.
+        tol = max(1e-4 * tol, SMALLEST_GAP)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "gram": matrix, "start": start}
     inner: RKHSSolution | SoftmaxSolution
     if problem.is_binary:

@@ -236,8 +236,8 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         pairs["penalty_strength_"] = self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight)
         return pairs
 
-    def _kernel_for(self, X: Any) -> Kernel:
-        return kernel_of(self, X)
+    def _kernel_for(self, data: Any) -> Kernel:
+        return kernel_of(self, data.X, data.weight)
 
 
 def implied(machines: Sequence[MachineData], standings: Sequence[Standing], n: int) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         assert isinstance(opened, MemoryRows)
         assert opened.y is not None
         self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
-        self.kernel_ = self._kernel_for(opened.X)
+        self.kernel_ = self._kernel_for(opened)
         self._set_strength(float(weights.sum()))
         machines, solutions = self._solved_machines(X, y, opened)
         codes = opened.y.astype(np.intp)

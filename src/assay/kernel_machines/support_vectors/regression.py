@@ -46,7 +46,7 @@ class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
         """
         require_memory(self, X, instead=INSTEAD)
         opened: Any = self._open_vector(X, y, sample_weight)
-        self.kernel_ = self._kernel_for(opened.X)
+        self.kernel_ = self._kernel_for(opened)
         self._set_strength(opened.total_weight)
         machine = self._opened_machine(opened, fitting=True)
         (machine,), (solution,) = self._solve_all(X, y, [machine])

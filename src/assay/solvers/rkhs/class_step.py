@@ -1,6 +1,7 @@
 """Newton's system of several classes without iterations: one factor per class, and one of their sum.
 
-With D_k = c p_k the diagonal of class k and E_k = (K + D_k⁻¹)⁻¹ = D_k^{1/2} (I + D_k^{1/2} K D_k^{1/2})⁻¹ D_k^{1/2},
+With D_k = c p_k the diagonal of class k and E_k = (K + D_k⁻¹)⁻¹ = D_k^{1/2} (I + D_k^{1/2} K D_k^{1/2})⁻¹
+D_k^{1/2},
 
     (K + W⁻¹)⁻¹ v = E v − E 1 (Σ_k E_k)⁻¹ Σ_k E_k v_k,
 
@@ -8,6 +9,8 @@ which gives the step d = ρ − (K + W⁻¹)⁻¹(Kρ + 1δᵀ) (Rasmussen & Wil
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs
@@ -23,7 +26,8 @@ class ClassFactors:
         assert curvature.probabilities is not None
         self.parts = [_inverse_sum(gram, np.sqrt(curvature.cost * p)) for p in curvature.probabilities.T]
         total = np.sum(self.parts, axis=0)
-        # Rows that are all but certain hardly take part: the rounding of the others is the size of their entries.
+        # Rows that are all but certain hardly take part: the rounding of the others is the size of their
+        # entries.
         total.flat[:: len(total) + 1] += np.finfo(np.float64).eps * total.diagonal().max()
         self.total = cho_factor(total, lower=True, check_finite=False)
 
@@ -39,7 +43,8 @@ def _inverse_sum(gram: Array, root: Array) -> Array:
     matrix = gram * root
     matrix *= root[:, None]
     matrix.flat[:: len(matrix) + 1] += 1.0
-    potrf, potri = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    routines: Any = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    potrf, potri = routines
     # What LAPACK calls lower is the upper triangle of a matrix that is stored by rows.
     potrf(matrix.T, lower=1, overwrite_a=1, clean=0)
     potri(matrix.T, lower=1, overwrite_c=1)

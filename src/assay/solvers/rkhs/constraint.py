@@ -1,8 +1,8 @@
 """The ball ‖h‖ ≤ c, the budget Σ ℓ ≤ B and the penalty ½‖h‖² + C Σ ℓ: three names of one path.
 
-As C grows, the norm of the solution grows and the sum of its losses falls, both continuously. A radius that is below
-the largest norm, or a budget between the smallest and the largest loss, is therefore met at some C, which is closed in
-by secants and halvings of log C, each solve started from the one before.
+As C grows, the norm of the solution grows and the sum of its losses falls, both continuously. A radius that
+is below the largest norm, or a budget between the smallest and the largest loss, is therefore met at some
+C, which is closed in by secants and halvings of log C, each solve started from the one before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Solve: TypeAlias = Callable[[float, Any], tuple[float, float, Any]]
 """From C and an earlier solution (or None): the norm ‖h‖, Σ ℓ without C, and the solution."""
 
 STRIDE, MOST_SOLVES = 10.0, 60
-LARGEST_COST, SMALLEST_COST = 1e10, 1e-12
+LARGEST, SMALLEST = 1e8, 1e-12
+"""Costs that are tried, relative to the first."""
 STILL = 1e-6
 """Relative change over two strides below which a norm or a loss is taken to have ended."""
 
@@ -29,9 +30,9 @@ STILL = 1e-6
 class OnPath(NamedTuple):
     """A point of the path: C, the norm and the loss there, and what the solver gave.
 
-    `active` tells whether the constraint binds. Where a ball holds every solution the point is the one of the largest C
-    that was tried, and the constraint changes nothing; where a budget is no less than the loss of the zero function,
-    the point is the one of the smallest C.
+    `active` tells whether the constraint binds. Where a ball holds every solution the point is the one of
+    the largest C that was tried, and the constraint changes nothing; where a budget is no less than the
+    loss of the zero function, the point is the one of the smallest C.
     """
 
     cost: float
@@ -78,7 +79,8 @@ def strength_of_budget(solve: Solve, budget: float, *, first: float = 1.0, tol: 
     point = _meet(solve, lambda norm, loss: 1.0 - loss / budget if budget > 0 else -loss, first, tol)
     if not point.active and point.loss > budget * (1 + tol):
         raise ValueError(
-            f"No function has a sum of losses of {budget:g}: it is {point.loss:g} at the least; allow more, or take a "
+            f"No function has a sum of losses of {budget:g}: it is {point.loss:g} at the least; allow "
+            f"more, or take a "
             "kernel of more functions."
         )
     return point
@@ -103,7 +105,7 @@ def _meet(solve: Solve, excess: Callable[[float, float], float], first: float, t
             low, high = (here, following) if here[1] < 0 else (following, here)
             break
         here = following
-        if _ended(tried) or not SMALLEST_COST < here[2].cost < LARGEST_COST:
+        if _ended(tried) or not SMALLEST < here[2].cost / first < LARGEST:
             return here[2]._replace(active=False, n_solves=len(tried))
     brentq(
         lambda place: _flat(look(place)[1], tol), low[0], high[0], xtol=1e-14, maxiter=MOST_SOLVES, disp=False
@@ -142,9 +144,9 @@ def why_unsolvable(
 ) -> Unsolvable | None:
     """Whether ½‖h‖² + Σ c ℓ(y, h + b) is unbounded below, or approaches its infimum only at infinity.
 
-    A convex loss lies above a line, which the penalty outgrows: along functions nothing can escape. An intercept is not
-    penalised: where the loss of all rows falls for ever in one direction of it there is no best one. Without convexity
-    the objective is followed along t k(x_i, ·).
+    A convex loss lies above a line, which the penalty outgrows: along functions nothing can escape. An
+    intercept is not penalised: where the loss of all rows falls for ever in one direction of it there is no
+    best one. Without convexity the objective is followed along t k(x_i, ·).
 
     Parameters
     ----------
@@ -181,7 +183,9 @@ def why_unsolvable(
     if fit_intercept and not np.all(np.isfinite(loss.constant_minimiser(target, cost))):
         return Unsolvable(
             "not attained",
-            f"The risk with {name} and a free intercept approaches its infimum only as the intercept goes to infinity: "
-            "all targets are alike; leave out the intercept (fit_intercept=False), or give rows of other targets.",
+            f"The risk with {name} and a free intercept approaches its infimum only as the intercept "
+            f"goes to infinity: "
+            "all targets are alike; leave out the intercept (fit_intercept=False), or give rows of "
+            "other targets.",
         )
     return None

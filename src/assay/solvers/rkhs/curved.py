@@ -1,13 +1,13 @@
-"""Newton's linear system in the Hilbert space of a kernel, in a form that stays well conditioned as curvature vanishes.
+"""Newton's linear system in the Hilbert space of a kernel, well conditioned as curvature vanishes.
 
 With W = M Mᵀ the second derivatives of the loss at the scores (one block per row), a Newton step d of the
 coefficients and δ of the intercepts solves d + W(K d + 1δᵀ) = ρ. With d = ρ − M u it becomes
 
     (I + MᵀKM) u = Mᵀ(Kρ + 1δᵀ),        1ᵀM u as the sum of the coefficients asks,
 
-whose matrix is never smaller than the identity, whatever the weights: rows of no curvature take no part. It is solved
-by conjugate gradients among the u that satisfy the second equation, preconditioned by a factor of I + SKS with one
-weight s² per row (shared by all classes), made in single precision and kept while it serves.
+whose matrix is never smaller than the identity, whatever the weights: rows of no curvature take no part. It
+is solved by conjugate gradients among the u that satisfy the second equation, preconditioned by a factor of
+I + SKS with one weight s² per row (shared by all classes), made in single precision and kept while it serves.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ class GramOperator:
         self, kernel: Kernel, X: Any, gram: NDArray | None = None, *, memory: float | None = None
     ) -> None:
         self.kernel, self.X = kernel, X
-        n = X.shape[0]
-        if gram is None and 8.0 * n * n <= (MEMORY if memory is None else memory):
+        if gram is None and 8.0 * X.shape[0] ** 2 <= (MEMORY if memory is None else memory):
             gram = kernel.gram(_double(X))
         self.gram = None if gram is None else np.asarray(gram, dtype=np.float64)
         self.n_products = 0
@@ -74,8 +73,8 @@ def _double(X: Any) -> Any:
 class Curvature(NamedTuple):
     """The second derivatives W = M Mᵀ of the loss: blocks of one row each, on its scores.
 
-    One score: M is the root of `weight`. Several: c (diag p − p pᵀ), M = √c (diag √p − p √pᵀ); `weight` is then what a
-    single number says best.
+    One score: M is the root of `weight`. Several: c (diag p − p pᵀ), M = √c (diag √p − p √pᵀ); `weight` is
+    then what a single number says best.
     """
 
     weight: Array
@@ -115,11 +114,14 @@ class Factor:
         self.rows = np.flatnonzero(weight > 0)
         self.whole = len(self.rows) == len(weight)
         root = np.sqrt(weight[self.rows])
+        if not len(root):
+            return
         largest = 1.0 + float(weight @ np.abs(gram.diagonal()))  # the trace bounds the norm
         single = len(self.rows) > SMALL and largest * SINGLE_ROUNDING < 1.0
         for dtype in (np.float32, np.float64) if single else (np.float64,):
             matrix = self._scaled(gram, root, dtype)
-            self._potrf, self._potrs = get_lapack_funcs(("potrf", "potrs"), (matrix,))
+            routines: Any = get_lapack_funcs(("potrf", "potrs"), (matrix,))
+            self._potrf, self._potrs = routines
             self._factor, order = self._potrf(matrix.T, lower=1, overwrite_a=1, clean=0)
             if order == 0:
                 return
@@ -137,6 +139,8 @@ class Factor:
 
     def solve(self, values: Array) -> Array:
         """(I + SKS)⁻¹ times columns."""
+        if not len(self.rows):
+            return values
         part = values if self.whole else values[self.rows]
         solved = self._potrs(self._factor, part.astype(self._factor.dtype), lower=1)[0].astype(np.float64)
         if self.whole:
@@ -147,7 +151,7 @@ class Factor:
 
 
 class LandmarkFactor:
-    """The same with K replaced by its projection on the kernels of a few rows, by the identity of Woodbury."""
+    """The same with K projected on the kernels of a few rows, by the identity of Woodbury."""
 
     def __init__(self, operator: GramOperator, weight: Array) -> None:
         n = len(weight)
@@ -192,8 +196,9 @@ def newton_step(
 ) -> Step | None:
     """Solve d + W(K d + 1δᵀ) = ρ, the sums of coefficients plus d being zero where there are intercepts.
 
-    `residual` is ρ, one column per score, and `slope_sums` the sums of the slopes, None without intercepts. None where
-    more than `patience` steps of conjugate gradients are needed, unless that is as many as there may be at all.
+    `residual` is ρ, one column per score, and `slope_sums` the sums of the slopes, None without intercepts.
+    None where more than `patience` steps of conjugate gradients are needed, unless that is as many as there
+    may be at all.
     """
     pulled = operator @ residual
     right = curvature.root_transposed(pulled)
@@ -257,7 +262,7 @@ class Border:
         return sum((d * column for d, column in zip(level, self.columns, strict=False)), start=0.0)
 
     def level_of(self, values: Array) -> Array:
-        """The δ for which E δ is nearest to some values, in the metric of the preconditioner; 0 for what is held."""
+        """The δ for which E δ is nearest to some values in the preconditioned metric; 0 for what is held."""
         level = np.zeros(self.n_scores)
         if self.columns:
             level[: len(self.columns)] = self.inverse @ [np.vdot(column, values) for column in self.solved]

@@ -26,9 +26,13 @@ from assay.solvers.rkhs.curved import (
 )
 from assay.solvers.rkhs.problem import PERFECT, RKHSProblem, RKHSSolution, measure, sides_of
 
+ROUNDING = 2.0**-50
+MOST_FLAT = 2
+"""Steps along which rounding hides the descent that are taken all the same."""
+
 TRIALS, FLAT = 100, 0.1
 CLASS_PATIENCE, CLASS_MEMORY = 60, 2.0**31
-"""Steps of conjugate gradients and bytes of one matrix per class, for which classes are not factored one by one."""
+"""Steps of conjugate gradients, and bytes of one matrix per class, up to which classes share a factor."""
 
 SHORT, MOST_SHORT = 0.1, 3
 """The first few steps cut below `SHORT` are each followed by one on the quadratic that majorises the loss."""
@@ -64,7 +68,7 @@ class ScoreRisk(Protocol):
 
 
 class State(NamedTuple):
-    """Coefficients, K times them, intercepts (one column or entry per score), and how far the iteration is."""
+    """Coefficients, K times them, intercepts (one column or entry per score)."""
 
     coef: Array
     values: Array
@@ -96,11 +100,12 @@ class Descent(NamedTuple):
 def descend(
     operator: GramOperator, risk: ScoreRisk, state: State, *, tol: float, max_iter: int, floor: float
 ) -> Descent:
-    """Newton steps until the sum of the Fenchel–Young terms is `tol` times the objective, or nothing improves.
+    """Newton steps until the sum of the Fenchel–Young terms is `tol` times the objective, or all stalls.
 
     `floor` is the smallest objective that the gap is relative to.
     """
-    solver, short, n_short, trace = StepSolver(operator), False, 0, []
+    solver, short, polished, n_short, n_flat = StepSolver(operator), False, False, 0, 0
+    trace: list[float] = []
     for n_iter in range(max_iter + 1):
         scores = state.scores
         terms = risk.terms(scores)
@@ -111,9 +116,11 @@ def descend(
             change = coef - state.coef
             gap += 0.5 * float(np.vdot(change, operator @ change))
         trace.append(primal - gap)
-        if gap <= allowed:
+        # One step more than asked for: its error is the square of what is left, and costs no new factor.
+        if gap <= allowed and (polished or n_iter in (0, max_iter)):
             state = state._replace(coef=coef)
             break
+        polished = gap <= allowed
         if n_iter == max_iter:
             break
         bound = risk.majoriser() if short or not terms.curvature.weight.any() else None
@@ -121,7 +128,11 @@ def descend(
         step = solver.step(bound or terms.curvature, -(terms.slope + state.coef), sums)
         length = line_search(risk, state, step, terms)
         if length == 0.0:
-            break
+            # Where the function is as good as rounding tells, its coefficients may not be.
+            n_flat += 1
+            if polished or n_flat > MOST_FLAT:
+                break
+            length = 1.0
         n_short += length < SHORT
         short = length < SHORT and bound is None and n_short <= MOST_SHORT
         state = state.moved(step, length)
@@ -157,9 +168,10 @@ class StepSolver:
 
 
 def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> float:
-    """A length at which the slope along a step is a tenth of what it was or less, 0 where it does not descend.
+    """A length at which the slope along a step is a tenth of what it was; 0 where it does not descend.
 
-    The objective is convex along the step: its slope rises, and a root of it is closed in by secants and halvings.
+    The objective is convex along the step: its slope rises, and a root of it is closed in by secants and
+    halvings.
     """
     change, scores = step.values + step.intercept, state.scores
     linear, square = float(np.vdot(state.coef, step.values)), float(np.vdot(step.coef, step.values))
@@ -169,7 +181,7 @@ def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> 
         return slope if slope == slope else math.inf
 
     first = linear + float(np.vdot(terms.slope, change))
-    if not first < 0:
+    if not first < 0:  # rounding alone: Newton's direction descends
         return 0.0
     low, high, low_slope, high_slope, length = 0.0, math.inf, first, math.inf, 1.0
     for _ in range(TRIALS):
@@ -221,7 +233,8 @@ class LossRisk:
         """Minus the slope, which the dual always allows, in rows where it does not allow the coefficient."""
         loss, y, cost, _ = self.problem
         outside = ~np.isfinite(loss.conjugate(y, -coef[:, 0] / cost))
-        return np.where(outside[:, None], -slope, coef) if outside.any() else coef
+        # A slope at its bound, times its cost and divided by it, may round to beyond the bound.
+        return np.where(outside[:, None], -slope * (1.0 - ROUNDING), coef) if outside.any() else coef
 
     def row_gap(self, coef: Array, scores: Array) -> float:
         """See `ScoreRisk`."""
@@ -282,7 +295,8 @@ def solve_newton(
     operator, risk = GramOperator(kernel, X, gram, memory=memory), LossRisk(problem)
     state = _start(problem, start)
     floor = PERFECT * problem.loss_at_zero
-    n_iter, trace, allowed = 0, [], tol
+    n_iter, allowed = 0, tol
+    trace: list[float] = []
     while True:
         if state.coef.any():
             state = state._replace(values=operator @ state.coef)

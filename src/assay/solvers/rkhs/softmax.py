@@ -1,9 +1,9 @@
-"""Several classes: the softmax loss of one score per class in the Hilbert space of a kernel, and its duality gap.
+"""Several classes: the softmax loss of one score per class in the Hilbert space of a kernel, and its gap.
 
 With N one column of coefficients per class, the problem and its dual are
 
     min over (h, b)   ½ Σ_k ‖h_k‖² + Σ c_i [log Σ_k e^{f_k(x_i)} − f_{y_i}(x_i)],        f_k = h_k + b_k,
-    max over N        −½ tr(NᵀKN) − Σ c_i Σ_k p_ik log p_ik,        p_i = e_{y_i} − N_i/c_i a law on the classes,
+    max over N        −½ tr(NᵀKN) − Σ c_i Σ_k p_ik log p_ik,        p_i = e_{y_i} − N_i/c_i a law,
 
 where each column of N sums to zero with intercepts.
 """
@@ -70,7 +70,8 @@ def measure_softmax(problem: SoftmaxProblem, coef: Array, intercept: Array, prod
     row_dual = cost * loss.conjugate(problem.classes, -coef / cost[:, None])
     primal, dual = 0.5 * squared_norm + float(row_loss.sum()), -0.5 * squared_norm - float(row_dual.sum())
     if problem.fit_intercept:
-        # With balanced columns the sum below is rounding; what is not balanced pays for the intercepts it shifts.
+        # With balanced columns the sum below is rounding; what is not balanced pays for the intercepts it
+        # shifts.
         dual -= float(np.abs(coef.sum(axis=0)) @ np.abs(intercept))
     row_gaps = np.maximum(row_loss + row_dual + np.sum(coef * scores, axis=1), 0.0)
     scale = max(abs(primal), PERFECT * problem.loss_at_zero)
@@ -78,10 +79,10 @@ def measure_softmax(problem: SoftmaxProblem, coef: Array, intercept: Array, prod
 
 
 def allowed_coefficients(problem: SoftmaxProblem, coef: Array) -> Array:
-    """The coefficients of laws on the classes near the given ones, columns balanced where there are intercepts.
+    """The coefficients of laws on the classes near the given ones, columns balanced with intercepts.
 
-    Shares below zero are cut off and rows made to sum to one; then all rows are mixed with one law, as little as makes
-    the columns right.
+    Shares below zero are cut off and rows made to sum to one; then all rows are mixed with one law, as
+    little as makes the columns right.
     """
     shares, cost = problem.shares, problem.cost
     p = np.maximum(shares - coef / cost[:, None], 0.0)
@@ -90,9 +91,8 @@ def allowed_coefficients(problem: SoftmaxProblem, coef: Array) -> Array:
         have, want = cost @ p, cost @ shares
         with np.errstate(divide="ignore", invalid="ignore"):
             mix = float(np.max(np.where(have > want, 1.0 - want / have, 0.0), initial=0.0))
-        if mix > 0.0:
-            mix = min(mix * (1 + 1e-12), 1.0)
-            law = np.maximum(want - (1.0 - mix) * have, 0.0)
+        law = np.maximum(want - (1.0 - mix) * have, 0.0)
+        if mix > 0.0 and law.sum() > 0.0:
             p = (1.0 - mix) * p + mix * law / law.sum()
     return cost[:, None] * (shares - p)
 
