@@ -236,7 +236,7 @@ def test_bad_parameters_are_refused_in_a_sentence(model, message):
 def test_bad_kernels_are_refused_with_what_refutes_them():
     indefinite = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     for model in (SVC(kernel="precomputed"), SVR(kernel="precomputed")):
-        with pytest.raises(ValueError, match="not positive semi-definite: vᵀKv = -0.6"):
+        with pytest.raises(ValueError, match=r"not positive semi-definite: vᵀKv = -0\.6"):
             model.fit(indefinite, [0, 1, 1])
         with pytest.raises(ValueError, match="not symmetric"):
             model.fit(np.array([[1.0, 0.5, 0], [0.0, 1.0, 0], [0, 0, 1.0]]), [0, 1, 1])

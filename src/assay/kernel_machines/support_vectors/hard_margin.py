@@ -69,7 +69,8 @@ class HardMarginSVC(SupportVectorClassifier):
     Examples
     --------
     >>> from assay.kernel_machines import HardMarginSVC
-    >>> model = HardMarginSVC(kernel="linear").fit([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1])
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]]
+    >>> model = HardMarginSVC(kernel="linear").fit(X, [0, 0, 1, 1])
     >>> model.margin_.round(6), model.coef_.round(6)
     (array([1.]), array([[1., 0.]]))
 

@@ -163,8 +163,8 @@ class SVR(KernelResiduals):
     def oracle_bound(self, X: Any, y: Any, *, largest_target: float, delta: float = 0.05) -> RiskBound:
         """Bound how much worse than the best function of the ball the fit is (Corollary 47).
 
-        It holds with probability 1 − δ. Needs a fit over a ball (`radius`) that was fixed before the data, the
-        loss that is linear, and no intercept.
+        It holds with probability 1 − δ. Needs a fit over a ball (`radius`) that was fixed before the data,
+        the loss that is linear, and no intercept.
 
         Parameters
         ----------

@@ -121,7 +121,7 @@ def whole(dual: BoxDual, gram: NDArray, options: BoxOptions) -> tuple[int, bool,
 
 
 def polish(dual: BoxDual, gram: NDArray) -> None:
-    """Take a small problem from nearly solved to solved: its free rows at once, where that raises the dual."""
+    """Take a small problem from nearly solved to solved: its free rows at once, if that helps."""
     free = np.flatnonzero(dual.free)
     if 0 < len(free) <= POLISHED:
         before, value = dual.nu.copy(), dual.standing().gap
