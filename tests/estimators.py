@@ -103,6 +103,13 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KNeighborsClassifier": {"weights": ("distance", "gaussian"), "ties": ("positive", "nearest")},
     "KNeighborsRegressor": {"weights": ("distance", "gaussian")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},
+    "KernelNearestCentroid": {"kernel": ("linear", "laplacian", "polynomial"), "gamma": ("scale",)},
+    "KernelERM": {
+        "kernel": ("linear",),
+        "loss": ("absolute", "epsilon_insensitive", "squared"),
+        "constraint": ("ball",),
+    },
+    "KernelLogisticRegression": {"penalty": ("l2", "l1"), "class_weight": ("balanced",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
     "LinearDiscriminantAnalysis": {
         "solver": ("lsqr", "eigen"),
@@ -126,6 +133,11 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "NearestCentroid": {"metric": ("manhattan",), "priors": ("empirical",)},
     "MixedDiscriminant": {"covariance": ("shared",), "priors": ("uniform",)},
     "NaiveBayes": {"families": ("histogram", "kernel"), "priors": ("uniform",)},
+    "Nystroem": {
+        "landmarks": ("k-means++", "pivoted_cholesky"),
+        "kernel": ("linear", "polynomial"),
+        "gamma": ("scale",),
+    },
     "OPTICS": {"cluster_method": ("dbscan",)},
     "OverlappingClustering": {"loadings": ("soft", "hard")},
     "PolynomialMap": {"basis": ("legendre", "chebyshev")},
@@ -136,6 +148,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "priors": ("empirical", "uniform"),
         "covariance": ("unbiased",),
     },
+    "RandomFourierFeatures": {"kernel": ("laplacian",), "gamma": ("scale",), "orthogonal": (True,)},
     "RandomForestClassifier": {"class_weight": ("balanced", "balanced_subsample")},
     "RadiusNeighborsClassifier": {"weights": ("distance", "gaussian")},
     "RadiusNeighborsRegressor": {"weights": ("distance", "gaussian")},
@@ -237,7 +250,21 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         "bandwidth": "'holder' and 'oracle' are of one column: tests/density/test_bandwidths.py"
     },
     "Whitener": {"scope": "'within' takes labels: tests/discriminant/test_whitener.py"},
+    "KernelERM": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried; the linear one is singular",
+        "loss": "the others want labels or counts",
+        "gamma": "a number that the kernel is given",
+    },
+    "KernelLogisticRegression": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
     "KernelRidge": {"kernel": "'exponential' overflows on large values, 'precomputed' takes a Gram matrix"},
+    "KernelNearestCentroid": {"gamma": "'auto' is None"},
+    "Nystroem": {
+        "gamma": "'auto' is None",
+        "kernel": "'laplacian' differs in its tiles alone: tests/kernels",
+    },
     "KernelKMeans": {"kernel": "the others differ in the Gram matrix alone: tests/kernels"},
     "SGDClassifier": {
         "learning_rate": "'root' and 'constant' are 'auto' and 'optimal' with other numbers, the steps of "

@@ -19,12 +19,16 @@ def test_the_walk_finds_the_estimators():
 
 NO_DENSITY = "gives each class fewer rows than columns, where a Gaussian law of its own has no density"
 NO_NEIGHBOR = "asks about rows in 30 columns that no row of the fit is near, whose class is not defined"
+NOT_SEPARABLE = "gives equal rows of zeros labels of both classes, which no hyperplane separates"
 EXPECTED = {
     name: {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
     for name, reason in (
         ("QuadraticDiscriminantAnalysis", NO_DENSITY),
         ("RadiusNeighborsClassifier", NO_NEIGHBOR),
     )
+}
+EXPECTED["HardMarginSVC"] = {
+    f"check_estimator_sparse_{kind}": NOT_SEPARABLE for kind in ("tag", "array", "matrix")
 }
 """Checks that ask what cannot be, with the reason; all others must pass."""
 

@@ -47,6 +47,14 @@ def compiled(function: Function) -> Function:
     return _njit(function, set(REORDER))
 
 
+def searching(function: Function) -> Function:
+    """Compile a loop that looks for largest and least values among numbers that are never NaN.
+
+    Then a largest value is found by vector code; infinities keep their meaning.
+    """
+    return _njit(function, {*REORDER, "nnan"})
+
+
 def inlined(function: Function) -> Function:
     """Compile a small function of scalars that is copied into each loop that calls it, which vectorises."""
     return _njit(function, set(REORDER), forceinline=True)

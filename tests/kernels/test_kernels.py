@@ -14,13 +14,20 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 from assay.kernels import (
+    ArcCosine,
+    BernoulliSpline,
     Bilinear,
+    Constant,
+    CosineSeries,
     Custom,
     Exponential,
+    ExpSineSquared,
     Gaussian,
+    Geometric,
     Kernel,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Precomputed,
     Sigmoid,
@@ -38,7 +45,31 @@ CATALOGUE = [
     (Gaussian(0.7), lambda x, z: np.exp(-0.7 * np.linalg.norm(x - z) ** 2)),
     (Bilinear(np.diag([1.0, 0.0, 2.0])), lambda x, z: x @ np.diag([1.0, 0.0, 2.0]) @ z),
     (Sigmoid(0.2, 0.1), lambda x, z: np.tanh(0.2 * x @ z + 0.1)),
+    (Matern(0.5, 0.7), lambda x, z: np.exp(-0.7 * np.linalg.norm(x - z))),
+    (Matern(2.5, 0.7), lambda x, z: matern_five_halves(0.7 * np.linalg.norm(x - z))),
+    (BernoulliSpline(1), lambda x, z: np.prod(1 + bernoulli_two(x - z) / 2)),
+    (BernoulliSpline(2, 3.0), lambda x, z: np.prod(1 - bernoulli_four((x - z) / 3.0) / 24)),
+    (CosineSeries([0.5, 0.0, 0.2]), lambda x, z: np.prod(0.5 + 0.2 * np.cos(4 * np.pi * (x - z)))),
+    (ExpSineSquared(1.3, 2.0), lambda x, z: np.exp(-2 * np.sum(np.sin(np.pi * (x - z) / 2) ** 2) / 1.69)),
+    (Constant(2.0), lambda x, z: 2.0),
 ]
+
+
+def matern_five_halves(distance):
+    t = math.sqrt(5) * distance
+    return (1 + t + t**2 / 3) * math.exp(-t)
+
+
+def bernoulli_two(u):
+    u = u - np.floor(u)
+    return u**2 - u + 1 / 6
+
+
+def bernoulli_four(u):
+    u = u - np.floor(u)
+    return u**4 - 2 * u**3 + u**2 - 1 / 30
+
+
 IDS = [type(one).__name__ for one, _ in CATALOGUE]
 
 
@@ -47,7 +78,7 @@ def X(rng):
     return rng.standard_normal((40, 3))
 
 
-@pytest.mark.spec("sangnier/M-1.4.2-a", "wei/M6.2", "peyre/M10")
+@pytest.mark.spec("sangnier/M-1.4.2-a", "wei/M6.2", "peyre/M10", "rudi/M4.3")
 @pytest.mark.parametrize(("one", "definition"), CATALOGUE, ids=IDS)
 def test_every_kernel_is_its_definition(one: Kernel, definition, X, rng):
     Z = rng.standard_normal((7, 3))
@@ -106,7 +137,7 @@ def test_the_laplacian_takes_the_euclidean_norm(X):
     assert not np.allclose(K, laplacian_kernel(X, gamma=0.5))
 
 
-@pytest.mark.spec("wei/M6.2", "peyre/M10")
+@pytest.mark.spec("wei/M6.2", "peyre/M10", "rudi/M4.3")
 def test_conventions_of_scale_are_explicit(X):
     squared, sigma = cdist(X, X, "sqeuclidean"), 1.7
     assert np.allclose(Gaussian.from_scale(sigma).gram(X), np.exp(-squared / sigma**2))
@@ -178,6 +209,14 @@ def test_close_rows_far_from_the_origin_keep_their_distance():
     )
 
 
+def test_an_exponential_that_overflows_is_infinite_and_the_others_exact():
+    K = Exponential(2.0).gram([[30.0], [1.0], [-30.0]])
+    assert K[0, 0] == K[2, 2] == np.inf
+    assert np.allclose(K[1], np.exp([60.0, 2.0, -60.0]), rtol=1e-13)
+    assert K[0, 2] == 0.0
+    assert Exponential(1.0).gram(np.array([[10.0]], dtype=np.float32))[0, 0] == np.inf
+
+
 def test_duplicates_have_kernel_exactly_one(rng):
     X = np.repeat(rng.standard_normal((10, 4)) * 1e3 + 1e6, 3, axis=0)
     K = Gaussian(1.0).gram(X)
@@ -200,6 +239,11 @@ def test_names_and_objects_resolve():
     assert kernel("linear", gamma=3.0) == Linear()
     assert kernel("exponential") == Exponential()
     assert kernel("precomputed") == Precomputed()
+    assert kernel("matern", gamma=2.0) == Matern(1.5, 2.0)
+    assert kernel("geometric") == Geometric()
+    assert kernel("arc_cosine") == ArcCosine(1)
+    assert kernel("bernoulli_spline") == BernoulliSpline(1)
+    assert kernel("exp_sine_squared") == ExpSineSquared()
     one = Gaussian(1.0)
     assert kernel(one) is one
     wrapped = kernel(lambda x, z, power: (x @ z) ** power, function_parameters={"power": 2})
@@ -217,6 +261,7 @@ def test_functions_of_rows_and_of_tables_agree(X):
     assert np.allclose(rows.gram(sparse.csr_matrix(X)), rows.gram(X))
 
 
+@pytest.mark.spec("rudi/M4.3")
 def test_precomputed_hands_the_table_through(X, rng):
     K = X @ X.T
     assert np.allclose(Precomputed().gram(K), K)

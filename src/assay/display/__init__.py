@@ -85,7 +85,16 @@ from assay.display.discriminant.frontier import FrontierDisplay, FrontierPanelsD
 from assay.display.discriminant.outlier import OutlierTiltDisplay
 from assay.display.discriminant.pictures import AxesDisplay, RowWeightsDisplay, WhitenedDisplay
 from assay.display.discriminant.projections import ProjectedDensitiesDisplay
+from assay.display.kernel_features import (
+    CentroidDistancesDisplay,
+    FrequencyLengthsDisplay,
+    KernelErrorDisplay,
+    LandmarksDisplay,
+    LandmarkSpectrumDisplay,
+)
+from assay.display.kernel_lift import LiftDisplay, plot_lift
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
+from assay.display.kernel_risks import ErrorSurfaceDisplay, KernelCentersDisplay, WidthAccuracyDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
     CoefficientsDisplay,
@@ -169,6 +178,7 @@ __all__ = [
     "BreakpointsDisplay",
     "CalibrationDisplay",
     "CentersDisplay",
+    "CentroidDistancesDisplay",
     "CentroidMapDisplay",
     "ChordDisplay",
     "ClassCoefficientsDisplay",
@@ -207,9 +217,11 @@ __all__ = [
     "EllipsesDisplay",
     "EmbeddingDisplay",
     "ErrorDecompositionDisplay",
+    "ErrorSurfaceDisplay",
     "FeatureCoefficientsDisplay",
     "FeatureFunctionsDisplay",
     "FlippedWeightDisplay",
+    "FrequencyLengthsDisplay",
     "FrontierDisplay",
     "FrontierPanelsDisplay",
     "FrontiersDisplay",
@@ -225,9 +237,14 @@ __all__ = [
     "IntervalsDisplay",
     "IterationsDisplay",
     "KDistanceDisplay",
+    "KernelCentersDisplay",
     "KernelCurveDisplay",
+    "KernelErrorDisplay",
     "KernelWeightsDisplay",
+    "LandmarkSpectrumDisplay",
+    "LandmarksDisplay",
     "LeaveOneOutDisplay",
+    "LiftDisplay",
     "LossCurvesDisplay",
     "MarginsDisplay",
     "MembershipsDisplay",
@@ -282,6 +299,7 @@ __all__ = [
     "TreeDisplay",
     "TreePartitionDisplay",
     "WhitenedDisplay",
+    "WidthAccuracyDisplay",
     "house_style",
     "kinds",
     "pictures",
@@ -298,6 +316,7 @@ __all__ = [
     "plot_images",
     "plot_impurity_curves",
     "plot_inits",
+    "plot_lift",
     "plot_loss_curves",
     "plot_overfitting",
     "plot_partition",

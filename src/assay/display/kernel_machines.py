@@ -118,7 +118,8 @@ def _settings(model: Any) -> str:
     gamma = getattr(model.kernel_, "gamma", None)
     shown = "" if gamma is None else f", gamma = {gamma:.3g}"
     name = model.kernel if isinstance(model.kernel, str) else type(model.kernel_).__name__
-    return f"{name} kernel, alpha = {chosen_alpha(model):.3g}{shown}"
+    penalty = f"C = {model.C_:.3g}" if hasattr(model, "C_") else f"alpha = {chosen_alpha(model):.3g}"
+    return f"{name} kernel, {penalty}{shown}"
 
 
 def _default(model: KernelRidge, X: Any, y: Any) -> str:

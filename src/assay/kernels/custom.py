@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.kernels.angles import ArcCosine, Geometric
 from assay.kernels.dot_product import Exponential, Linear, Polynomial, Sigmoid
 from assay.kernels.kernel import Kernel
-from assay.kernels.stationary import Gaussian, Laplacian
+from assay.kernels.periodic import BernoulliSpline, ExpSineSquared
+from assay.kernels.stationary import Gaussian, Laplacian, Matern
 from assay.kernels.tiles import Fill, Matrix, as_matrix, is_sparse
 from assay.parameters import refusal
 
@@ -83,6 +85,7 @@ class Precomputed(Kernel):
     """
 
     positive_definite: ClassVar[bool] = False
+    combines: ClassVar[bool] = False
 
     def _open(self, X: Matrix, Z: Matrix) -> Fill:
         def fill(rows: slice, columns: slice, tile: NDArray) -> None:
@@ -117,6 +120,11 @@ _MAKERS: Mapping[str, Callable[[float | None, int, float], Kernel]] = {
     "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
     "exponential": lambda gamma, degree, coef0: Exponential(gamma),
     "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma, coef0),
+    "matern": lambda gamma, degree, coef0: Matern(gamma=gamma),
+    "geometric": lambda gamma, degree, coef0: Geometric(),
+    "arc_cosine": lambda gamma, degree, coef0: ArcCosine(),
+    "bernoulli_spline": lambda gamma, degree, coef0: BernoulliSpline(),
+    "exp_sine_squared": lambda gamma, degree, coef0: ExpSineSquared(),
     "precomputed": lambda gamma, degree, coef0: Precomputed(),
 }
 
@@ -137,7 +145,8 @@ def kernel(
     ----------
     which : str, Kernel or callable
         A kernel is returned as it is; a callable is wrapped in `Custom`; the names are "linear", "rbf" (or
-        "gaussian"), "laplacian", "polynomial" (or "poly"), "exponential", "sigmoid" and "precomputed".
+        "gaussian"), "laplacian", "polynomial" (or "poly"), "exponential", "sigmoid", "matern" (ν = 3/2),
+        "geometric", "arc_cosine" (ReLU), "bernoulli_spline" and "exp_sine_squared" (period 1), "precomputed".
     gamma, degree, coef0
         Parameters of the named kernel; those that it does not have are ignored, as in scikit-learn.
     function_parameters : mapping, optional

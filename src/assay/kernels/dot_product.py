@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernels.kernel import Kernel, ScaledKernel, is_psd
-from assay.kernels.tiles import Fill, Matrix, as_matrix, inner, is_sparse, scaled_exponential, squared_norms
+from assay.kernels.definiteness import is_psd
+from assay.kernels.kernel import Kernel, ScaledKernel
+from assay.kernels.series import (
+    exponential_coefficients,
+    exponential_features,
+    exponential_tail,
+    n_monomials,
+    require_order_and_radius,
+    require_room,
+    require_terms,
+    series_features,
+)
+from assay.kernels.tiles import Fill, Matrix, as_matrix, inner, scaled_exponential, squared_norms
 from assay.parameters import integer, real, require
+
+LARGEST_EXPONENT = 700.0
 
 
 class DotProduct(Kernel):
@@ -36,6 +47,13 @@ class DotProduct(Kernel):
         self.for_features(X.shape[1])._turn(values)
         return values
 
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`: k(x, x) grows with ‖x‖."""
+        value = np.array([float(radius) ** 2])
+        with np.errstate(over="ignore"):
+            self._turn(value)
+        return float(value[0])
+
 
 @dataclass(frozen=True)
 class Linear(DotProduct):
@@ -53,9 +71,18 @@ class Linear(DotProduct):
     Sangnier §1.4.2; Wei §6.1.3; Peyré.
     """
 
+    @property
+    def separates_points(self) -> bool:
+        """See `Kernel.separates_points`."""
+        return True
+
     def feature_map(self, X: Any) -> Any:
         """The rows themselves: ⟨φ(x), φ(z)⟩ = k(x, z) with φ the identity."""
         return as_matrix(X)
+
+    def n_features_out(self, n_features: int) -> float:
+        """See `Kernel.n_features_out`."""
+        return n_features
 
 
 @dataclass(frozen=True)
@@ -109,9 +136,24 @@ class Polynomial(DotProduct, ScaledKernel):
         There are C(n_features + degree, degree) of them (those of the full degree alone when coef0 = 0).
         """
         X = as_matrix(X)
+        require_room("Polynomial", X.shape[0], self.n_features_out(X.shape[1]))
         gamma = self._scale(X)
         n, constant = self.degree, self.coef0
         return series_features(X, [math.comb(n, k) * constant ** (n - k) * gamma**k for k in range(n + 1)])
+
+    def n_features_out(self, n_features: int) -> float:
+        """See `Kernel.n_features_out`."""
+        return n_monomials(n_features, self.degree, exact=self.coef0 == 0)
+
+    @property
+    def separates_points(self) -> bool:
+        """See `Kernel.separates_points`: even powers alone do not tell x from −x."""
+        return self.coef0 > 0 or self.degree % 2 == 1
+
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`."""
+        self._known_scale()
+        return super().supremum(radius)
 
 
 @dataclass(frozen=True)
@@ -138,10 +180,18 @@ class Exponential(DotProduct, ScaledKernel):
     """
 
     gamma: float | None = None
+    universal_on: ClassVar[str] = "compact sets"
 
     def _turn(self, values: NDArray) -> None:
         assert self.gamma is not None
-        scaled_exponential(values, float(self.gamma))
+        gamma = float(self.gamma)
+        if gamma * float(np.max(values, initial=0.0)) <= LARGEST_EXPONENT:
+            scaled_exponential(values, gamma)
+            return
+        # The compiled exponential stops at its largest argument: what overflows is infinite, not that.
+        values *= values.dtype.type(gamma)
+        with np.errstate(over="ignore"):
+            np.exp(values, out=values)
 
     def diagonal(self, X: Any) -> NDArray:
         """See `Kernel.diagonal`."""
@@ -149,10 +199,28 @@ class Exponential(DotProduct, ScaledKernel):
         with np.errstate(over="ignore"):
             return np.exp(self._scale(X) * squared_norms(X)).astype(X.dtype)
 
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`."""
+        exponent = self._known_scale() * float(radius) ** 2
+        return math.exp(exponent) if exponent < 709.0 else math.inf
+
     def taylor_features(self, X: Any, order: int) -> NDArray:
         """Features whose inner products are Σ_{k ≤ order} (γ⟨x, z⟩)^k / k!."""
         X = as_matrix(X)
         return exponential_features(X, self._scale(X), order)
+
+    def truncated(self, order: int) -> Kernel:
+        """The kernel Σ_{k ≤ order} (γ⟨x, z⟩)^k / k!, which converges to this one pointwise."""
+        require_terms("Exponential.truncated", order)
+        return Linear().polynomial(exponential_coefficients(self._known_scale(), order))
+
+    def truncation_error(self, order: int, radius: float) -> float:
+        """The largest error of `truncated` and `taylor_features` over rows with ‖x‖ ≤ radius.
+
+        It is Σ_{k > order} (γ radius²)^k / k!, at most e^t t^{order + 1}/(order + 1)! with t = γ radius².
+        """
+        require_order_and_radius(order, radius)
+        return exponential_tail(self._known_scale() * float(radius) ** 2, order, damped=False)
 
 
 @dataclass(frozen=True)
@@ -189,6 +257,10 @@ class Sigmoid(DotProduct, ScaledKernel):
         values *= values.dtype.type(self.gamma)
         values += values.dtype.type(self.coef0)
         np.tanh(values, out=values)
+
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`: at most 1."""
+        return math.tanh(self._known_scale() * float(radius) ** 2 + self.coef0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,39 +327,22 @@ class Bilinear(Kernel):
         root = (vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T
         return np.asarray(X @ root.astype(X.dtype))
 
+    def n_features_out(self, n_features: int) -> float:
+        """See `Kernel.n_features_out`."""
+        return n_features
+
+    @property
+    def separates_points(self) -> bool:
+        """See `Kernel.separates_points`: A must be invertible."""
+        return int(np.linalg.matrix_rank(self.matrix, hermitian=True)) == self.matrix.shape[0]
+
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`: the largest eigenvalue of A times radius²."""
+        largest = max(float(np.linalg.eigvalsh(self.matrix)[-1]), 0.0)
+        return largest * float(radius) ** 2 if largest > 0.0 else 0.0
+
     def _matrix_for(self, X: Matrix) -> NDArray:
         if X.shape[1] != self.matrix.shape[0]:
             shape = self.matrix.shape
             raise ValueError(f"X has {X.shape[1]} features, but the 'matrix' of Bilinear has shape {shape}.")
         return self.matrix.astype(X.dtype)
-
-
-def series_features(X: Any, coefficients: list[float]) -> NDArray:
-    """Features φ with ⟨φ(x), φ(z)⟩ = Σ_k a_k ⟨x, z⟩^k, for a_k ≥ 0.
-
-    ⟨x, z⟩^k = Σ_{|m| = k} k!/(m₁! ⋯ m_d!) x^m z^m: one feature √(a_k k!/m!) x^m per multi-index m with
-    a_k > 0, by degree, pure powers first.
-    """
-    X = as_matrix(X)
-    X = X.toarray() if is_sparse(X) else X
-    features = []
-    for degree, coefficient in enumerate(coefficients):
-        if coefficient == 0.0:
-            continue
-        # Multi-indices as {feature: exponent}, those with the largest single exponent first.
-        chosen = combinations_with_replacement(range(X.shape[1]), degree)
-        for exponents in sorted(map(Counter, chosen), key=lambda index: -max(index.values(), default=0)):
-            weight = coefficient * math.factorial(degree)
-            for exponent in exponents.values():
-                weight /= math.factorial(exponent)
-            column = np.full(X.shape[0], math.sqrt(weight), dtype=X.dtype)
-            for feature, exponent in exponents.items():
-                column *= X[:, feature] ** exponent
-            features.append(column)
-    return np.column_stack(features)
-
-
-def exponential_features(X: Any, scale: float, order: int) -> NDArray:
-    """Features of Σ_{k ≤ order} (scale ⟨x, z⟩)^k / k!, the Taylor series of exp(scale ⟨x, z⟩)."""
-    require("the Taylor expansion", integer(at_least=0), order=order)
-    return series_features(X, [scale**k / math.factorial(k) for k in range(order + 1)])

@@ -1,16 +1,29 @@
-"""What a kernel is: a symmetric function of two rows, evaluated tile by tile; and whether it is definite."""
+"""What a kernel is: a symmetric function of two rows, evaluated tile by tile, that can be combined."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernels.tiles import Fill, Matrix, as_matrix, asymmetry, fill_cross, fill_gram, fill_product
+from assay.kernels.tiles import (
+    Fill,
+    Matrix,
+    as_matrix,
+    fill_column,
+    fill_cross,
+    fill_gram,
+    fill_product,
+)
 from assay.parameters import Domain, nothing, real, require
+
+if TYPE_CHECKING:
+    from assay.kernels.rkhs import RKHSFunction
 
 POSITIVE = real(above=0.0)
 POSITIVE_OR_DEFAULT = Domain("None (one over the number of features)", nothing.contains) | POSITIVE
@@ -22,9 +35,20 @@ class Kernel(ABC):
     A subclass says in `_open` how a tile of k(x_i, z_j) is filled; Gram matrices, cross matrices and products
     with coefficients follow from it. `positive_definite` tells whether every Gram matrix of the kernel is
     positive semi-definite by a theorem; where it is False, `check_psd` looks at the data.
+
+    Kernels are combined by what keeps them positive semi-definite, and by nothing else: `k1 + k2`, `k1 * k2`,
+    `a * k` and `k + a` with a ≥ 0, `k ** n`, `k.polynomial(coefficients)`, `k.exp()` (or `np.exp(k)`),
+    `k.reweighted(f)` for f(x) k(x, z) f(z), `k.normalized()`, `k.of(A)` for k(A(x), A(z)).
+
+    What is known of a kernel: `supremum` bounds k(x, x), `universal` tells whether its functions approximate
+    every continuous one, and where (`universal_on`), `n_features_out` counts the features of `feature_map`.
     """
 
     positive_definite: ClassVar[bool] = True
+    combines: ClassVar[bool] = True
+    """Whether it is a function of rows, which sums and products can take."""
+    universal_on: ClassVar[str] = ""
+    """Sets on which every continuous function is a uniform limit of functions of the RKHS; "" for none."""
 
     @abstractmethod
     def _open(self, X: Matrix, Z: Matrix) -> Fill:
@@ -64,6 +88,21 @@ class Kernel(ABC):
         fill_cross(self.for_features(X.shape[1])._open(X, Z), out)
         return out
 
+    def columns(self, X: Any) -> Callable[[int], NDArray]:
+        """A function that gives the column k(x_1, x_j), …, k(x_n, x_j) for j, prepared once for all columns.
+
+        For methods that look at few columns, one after the other, and never at the whole matrix.
+        """
+        X = as_matrix(X)
+        fill = self.for_features(X.shape[1])._open(X, X)
+
+        def column(j: int) -> NDArray:
+            out = np.empty((X.shape[0], 1), dtype=X.dtype)
+            fill_column(fill, j, out)
+            return out[:, 0]
+
+        return column
+
     def apply(self, X: Any, Z: Any, coef: NDArray) -> NDArray:
         """The function Σ_j c_j k(z_j, ·) at the rows of `X`, without the cross matrix in memory.
 
@@ -85,6 +124,113 @@ class Kernel(ABC):
         """`gram(X)`, or `cross(X, Z)` with a second table."""
         return self.gram(X) if Z is None else self.cross(X, Z)
 
+    @property
+    def universal(self) -> bool:
+        """Whether the RKHS is dense in the continuous functions on the sets that `universal_on` names."""
+        return bool(self.universal_on)
+
+    @property
+    def separates_points(self) -> bool:
+        """Whether some function of the RKHS tells any two rows apart; False also where it is not known."""
+        return self.universal
+
+    def supremum(self, radius: float = math.inf) -> float:
+        """A number κ² with k(x, x) ≤ κ² for every row with ‖x‖ ≤ radius.
+
+        The least one for the kernels of this module that are not combinations. It is infinite where k(x, x)
+        has no bound, or where none is known (a function of the caller).
+        """
+        return math.inf
+
+    def kappa(self, X: Any = None, *, radius: float = math.inf) -> float:
+        """κ = sup √k(x, x): over the rows of a table, else over all rows with ‖x‖ ≤ radius."""
+        if X is not None:
+            return math.sqrt(max(float(np.max(self.diagonal(X), initial=0.0)), 0.0))
+        return math.sqrt(self.supremum(radius))
+
+    def n_features_out(self, n_features: int) -> float:
+        """How many features `feature_map` makes of rows with `n_features` columns; inf where no number do."""
+        return math.inf
+
+    def feature_map(self, X: Any) -> Any:
+        """Features φ(x) of every row with ⟨φ(x), φ(z)⟩ = k(x, z), where finitely many suffice."""
+        words = "has no finite feature map: take `empirical_feature_map` of the rows, or a truncated series"
+        raise ValueError(f"{type(self).__name__} {words} where the kernel has one.")
+
+    def distance(self, X: Any, Z: Any) -> NDArray:
+        """The distance d_k(x, z) = ‖k(·, x) − k(·, z)‖ = √(k(x, x) − 2k(x, z) + k(z, z)) of all pairs."""
+        cross = self.cross(X, Z)
+        cross *= -2.0
+        cross += self.diagonal(X)[:, None]
+        cross += self.diagonal(Z)
+        return np.sqrt(np.maximum(cross, 0.0, out=cross), out=cross)
+
+    def at(self, x: Any) -> RKHSFunction:
+        """The canonical feature k(·, x) of a row, an element of the RKHS."""
+        from assay.kernels.rkhs import RKHSFunction
+
+        return RKHSFunction([1.0], np.atleast_2d(x), self)
+
+    # Combinations: what each of them is, and why it is a kernel, is said in `assay.kernels.algebra`.
+
+    def __add__(self, other: Any) -> Kernel:
+        return _algebra().added(self, other)
+
+    def __radd__(self, other: Any) -> Kernel:
+        return _algebra().added(other, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        return _algebra().multiplied(self, other)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return _algebra().multiplied(other, self)
+
+    def __pow__(self, exponent: int) -> Kernel:
+        return _algebra().power(self, exponent)
+
+    def __sub__(self, other: Any) -> Kernel:
+        raise _algebra().lost("A difference of kernels", "add them, or move the term to the other side")
+
+    __rsub__ = __sub__
+
+    def __neg__(self) -> Kernel:
+        raise _algebra().lost("A kernel with the opposite sign", "multiply it by a number at least 0")
+
+    def __truediv__(self, other: Any) -> Kernel:
+        if isinstance(other, Kernel):
+            raise _algebra().lost("A quotient of kernels", "take a product or `normalized()`")
+        return _algebra().divided(self, other)
+
+    def __rtruediv__(self, other: Any) -> Kernel:
+        raise _algebra().lost("A quotient of kernels", "take a product or `normalized()`")
+
+    def polynomial(self, coefficients: Sequence[float]) -> Kernel:
+        """The kernel Σ_m c_m k(x, z)^m, for c_m ≥ 0 from the constant on."""
+        return _algebra().PolynomialOf(self, tuple(coefficients))
+
+    def exp(self) -> Kernel:
+        """The kernel exp(k(x, z)); `np.exp(k)` is the same."""
+        return _algebra().ExponentialOf(self)
+
+    def reweighted(self, function: Any) -> Kernel:
+        """The kernel f(x) k(x, z) f(z), for a function f of a table that returns a number per row."""
+        return _algebra().Reweighted(self, function)
+
+    def normalized(self) -> Kernel:
+        """The kernel k(x, z)/√(k(x, x) k(z, z)), which is 1 at x = z."""
+        return _algebra().Normalized(self)
+
+    def of(self, rows_map: Any) -> Kernel:
+        """The kernel k(A(x), A(z)): A a function of a table, or the matrix of a linear map x ↦ Ax."""
+        return _algebra().composed(self, rows_map)
+
+
+def _algebra() -> Any:
+    # The combinations are kernels themselves: they are imported once both modules are there.
+    from assay.kernels import algebra
+
+    return algebra
+
 
 class ScaledKernel(Kernel):
     """A kernel with a scale γ, by default one over the number of features."""
@@ -101,6 +247,13 @@ class ScaledKernel(Kernel):
     def _scale(self, X: Matrix) -> float:
         """γ for the rows of a table."""
         return float(self.gamma or 1.0 / X.shape[1])
+
+    def _known_scale(self) -> float:
+        """γ, where it does not wait for a number of features."""
+        if self.gamma is None:
+            words = "has gamma=None, one over the number of features: call `for_features(n_features)` first"
+            raise ValueError(f"{type(self).__name__} {words}.")
+        return float(self.gamma)
 
 
 def _alike(X: Any, Z: Any) -> tuple[Matrix, Matrix]:
@@ -119,66 +272,3 @@ def _buffer(out: NDArray | None, shape: tuple[int, int], dtype: Any) -> NDArray:
         got = f"shape {out.shape} and dtype {out.dtype}"
         raise ValueError(f"'out' must have shape {shape} and dtype {dtype}. Got {got} instead.")
     return out
-
-
-class Definiteness(NamedTuple):
-    """Result of `is_psd`; true in a condition when the matrix is symmetric positive semi-definite."""
-
-    psd: bool
-    min_eigenvalue: float
-    max_eigenvalue: float
-    asymmetry: float
-    tolerance: float
-    direction: NDArray
-    """A unit vector v with vᵀKv = min_eigenvalue."""
-
-    def __bool__(self) -> bool:
-        return self.psd
-
-
-def is_psd(K: Any, *, tolerance: float | None = None) -> Definiteness:
-    """Whether a square matrix is symmetric positive semi-definite up to rounding.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-    tolerance : float, optional
-        Relative to the largest eigenvalue in absolute value; ten times n times the machine precision by
-        default.
-
-    Returns
-    -------
-    result : Definiteness
-        Its smallest eigenvalue, a direction that reaches it, and the largest |K_ij − K_ji|.
-
-    Examples
-    --------
-    >>> from assay.kernels import is_psd
-    >>> verdict = is_psd([[1.0, 2.0], [2.0, 1.0]])
-    >>> bool(verdict), round(verdict.min_eigenvalue, 12)
-    (False, -1.0)
-    """
-    K = np.asarray(K)
-    K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.shape[0] == 0:
-        raise ValueError(f"is_psd needs a square matrix. Got shape {K.shape} instead.")
-    relative = 10.0 * K.shape[0] * float(np.finfo(K.dtype).eps) if tolerance is None else tolerance
-    values, vectors = np.linalg.eigh((K + K.T) / 2)
-    allowed = relative * float(np.abs(values).max())
-    skew = asymmetry(K)
-    definite = bool(values[0] >= -allowed and skew <= allowed)
-    return Definiteness(definite, float(values[0]), float(values[-1]), skew, allowed, vectors[:, 0])
-
-
-def check_psd(kernel: Kernel, X: Any, *, tolerance: float | None = None) -> Definiteness:
-    """Whether the Gram matrix of a kernel on these rows is symmetric positive semi-definite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from assay.kernels import Gaussian, check_psd
-    >>> bool(check_psd(Gaussian(), np.arange(10.0)[:, None]))
-    True
-    """
-    # All pairs in both orders: a Gram matrix is symmetric by construction, the function may not be.
-    return is_psd(kernel.cross(X, X), tolerance=tolerance)

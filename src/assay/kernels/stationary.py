@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from assay.kernels.dot_product import exponential_features
 from assay.kernels.kernel import POSITIVE, ScaledKernel
-from assay.kernels.tiles import Fill, Matrix, as_matrix, distance_tiles, scaled_exponential, squared_norms
-from assay.parameters import require
+from assay.kernels.series import exponential_features, exponential_tail, require_order_and_radius
+from assay.kernels.tiles import (
+    Fill,
+    Matrix,
+    Scratch,
+    as_matrix,
+    distance_tiles,
+    scaled_exponential,
+    squared_norms,
+)
+from assay.parameters import Domain, real, require
 
 
-class Stationary(ScaledKernel):
+class OfDistance(ScaledKernel):
+    """A universal kernel that is a function of ‖x − z‖, 1 at 0."""
+
+    universal_on: ClassVar[str] = "compact sets"
+
+    def diagonal(self, X: Any) -> NDArray:
+        """See `Kernel.diagonal`."""
+        X = as_matrix(X)
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+    def supremum(self, radius: float = math.inf) -> float:
+        """See `Kernel.supremum`: 1."""
+        return 1.0
+
+
+class Stationary(OfDistance):
     """A kernel exp(−γ ‖x − z‖²) or exp(−γ ‖x − z‖)."""
 
     rooted: ClassVar[bool] = False
@@ -29,11 +55,6 @@ class Stationary(ScaledKernel):
             scaled_exponential(tile, scale)
 
         return fill
-
-    def diagonal(self, X: Any) -> NDArray:
-        """See `Kernel.diagonal`."""
-        X = as_matrix(X)
-        return np.ones(X.shape[0], dtype=X.dtype)
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,30 @@ class Gaussian(Stationary):
         damping = np.exp(-gamma * squared_norms(X))
         return damping[:, None] * exponential_features(X, 2.0 * gamma, order)
 
+    def truncation_error(self, order: int, radius: float) -> float:
+        """The largest error of `taylor_features` over rows with ‖x‖ ≤ radius.
+
+        With t = 2γ radius² it is e^{−t} Σ_{k > order} t^k / k!, the probability that a Poisson variable of
+        mean t exceeds the order.
+        """
+        require_order_and_radius(order, radius)
+        return exponential_tail(2.0 * self._known_scale() * float(radius) ** 2, order, damped=True)
+
+    def square_integrable_feature(self, x: Any) -> Callable[[Any], NDArray]:
+        """The feature φ_x of a row in L²(ℝ^d): ∫ φ_x(t) φ_z(t) dt = k(x, z).
+
+        φ_x(t) = (4γ/π)^{d/4} e^{−2γ‖t − x‖²}, which is √2 (γ/π)^{1/4} e^{−2γ(t − x)²} for one column: an
+        infinite-dimensional map. The function returned takes a table of points t, one per row.
+        """
+        center = np.atleast_1d(np.asarray(x, dtype=float))
+        gamma = float(self.gamma or 1.0 / center.size)
+
+        def feature(points: Any) -> NDArray:
+            squares = squared_norms(as_matrix(points) - center)
+            return (4.0 * gamma / math.pi) ** (center.size / 4) * np.exp(-2.0 * gamma * squares)
+
+        return feature
+
 
 @dataclass(frozen=True)
 class Laplacian(Stationary):
@@ -126,6 +171,99 @@ class Laplacian(Stationary):
     def from_scale(cls, sigma: float) -> Self:
         """The kernel exp(−‖x − z‖/σ)."""
         return cls(gamma=1.0 / _width(cls.__name__, sigma))
+
+
+LARGEST_NU = 30.0
+"""Beyond, K_ν overflows for rows that are not yet equal; the kernel is close to its limit, a Gaussian."""
+
+FAR = 700.0
+
+_SMOOTHNESS = Domain(
+    f"a number above 0 and at most {LARGEST_NU:g}, or inf",
+    lambda value: real(above=0.0, at_most=LARGEST_NU).contains(value) or str(value) == "inf",
+)
+
+
+@dataclass(frozen=True)
+class Matern(OfDistance):
+    """k(x, z) = (2^{1−ν}/Γ(ν)) t^ν K_ν(t) with t = √(2ν) γ ‖x − z‖, K_ν the modified Bessel function.
+
+    The functions of its RKHS are those of a Sobolev space, smoother as ν grows: ν = 1/2 is the Laplacian
+    kernel e^{−t}, ν = 3/2 is (1 + t)e^{−t}, ν = 5/2 is (1 + t + t²/3)e^{−t}, and ν = ∞ is the limit, a
+    Gaussian exp(−γ²‖x − z‖²/2).
+
+    Parameters
+    ----------
+    nu : float above 0 and at most 30, or inf, default=1.5
+        The smoothness ν; closed forms serve 1/2, 3/2, 5/2 and inf, the Bessel function the others.
+    gamma : float above 0 or None, default=None
+        One over the length scale; None means one over the number of features. `from_scale(ℓ)` is γ = 1/ℓ.
+
+    Examples
+    --------
+    >>> from assay.kernels import Matern
+    >>> Matern(1.5, gamma=1.0).gram([[0.0], [1.0]]).round(4)
+    array([[1.    , 0.4834],
+           [0.4834, 1.    ]])
+
+    References
+    ----------
+    Rudi & Şimşekli §4.3 (translation-invariant kernels on ℝ^d).
+    """
+
+    nu: float = 1.5
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        require("Matern", _SMOOTHNESS, nu=self.nu)
+        super().__post_init__()
+
+    @classmethod
+    def from_scale(cls, length_scale: float, nu: float = 1.5) -> Self:
+        """The kernel of a length scale ℓ, γ = 1/ℓ, as scikit-learn writes it."""
+        require(cls.__name__, POSITIVE, length_scale=length_scale)
+        return cls(nu=nu, gamma=1.0 / float(length_scale))
+
+    def _open(self, X: Matrix, Z: Matrix) -> Fill:
+        gamma, distances, scratch = self._scale(X), distance_tiles(X, Z), Scratch()
+
+        def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+            distances(rows, columns, tile)
+            if self.nu == math.inf:
+                scaled_exponential(tile, -0.5 * gamma**2)
+                return
+            np.sqrt(tile, out=tile)
+            tile *= tile.dtype.type(math.sqrt(2.0 * self.nu) * gamma)
+            if self.nu in (0.5, 1.5, 2.5):
+                self._close(tile, scratch)
+            else:
+                tile[...] = self._bessel(tile.astype(np.float64))
+
+        return fill
+
+    def _close(self, t: NDArray, scratch: Scratch) -> None:
+        factor = scratch.tile(t)
+        if self.nu == 1.5:
+            np.add(t, 1.0, out=factor)
+        elif self.nu == 2.5:
+            np.multiply(t, t.dtype.type(1.0 / 3.0), out=factor)
+            factor += 1.0
+            factor *= t
+            factor += 1.0
+        scaled_exponential(t, -1.0)
+        if self.nu != 0.5:
+            t *= factor
+
+    def _bessel(self, t: NDArray) -> NDArray:
+        scale = math.exp((1.0 - self.nu) * math.log(2.0) - math.lgamma(self.nu))
+        with np.errstate(invalid="ignore", over="ignore"):
+            value = t**self.nu
+            value *= special.kv(self.nu, t)
+        value *= scale
+        # K_ν is infinite at 0, where the limit of the product is 1, and 0 to rounding beyond FAR.
+        value[np.isnan(value) | (value > 1.0)] = 1.0
+        value[t > FAR] = 0.0
+        return value
 
 
 def _width(owner: str, sigma: float) -> float:

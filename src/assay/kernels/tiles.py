@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ Fill: TypeAlias = Callable[[slice, slice, NDArray], None]
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
 ABOVE_DIAGONAL = ~np.tri(TILE_ROWS, dtype=np.bool_)
+COLUMN_ROWS = 2**14
 # Below this many values a thread pool costs more than it gives.
 SMALL = 2**17
 
@@ -51,6 +53,25 @@ def fill_cross(fill: Fill, out: NDArray) -> None:
             fill(rows, columns, out[rows, columns])
 
     _walk(one, _slices(out.shape[0], TILE_ROWS), out.size)
+
+
+def fill_wide(fill: Fill, out: NDArray) -> None:
+    """Fill all tiles of a matrix of few rows and many columns, columns shared between threads."""
+
+    def one(columns: slice) -> None:
+        for rows in _slices(out.shape[0], TILE_ROWS):
+            fill(rows, columns, out[rows, columns])
+
+    _walk(one, _slices(out.shape[1], TILE_COLUMNS), out.size)
+
+
+def fill_column(fill: Fill, j: int, out: NDArray) -> None:
+    """Fill the one column j of the matrix."""
+
+    def one(rows: slice) -> None:
+        fill(rows, slice(j, j + 1), out[rows])
+
+    _walk(one, _slices(out.shape[0], COLUMN_ROWS), out.size)
 
 
 def fill_product(fill: Fill, n_rows: int, coef: NDArray) -> NDArray:
@@ -172,6 +193,20 @@ def scaled_exponential(tile, scale):  # type: ignore[no-untyped-def]
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             tile[i, j] = exp(scale * tile[i, j])
+
+
+class Scratch(threading.local):
+    """Room for a few tiles beside the one that is filled, one of each for every thread that fills."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[int, NDArray] = {}
+
+    def tile(self, like: NDArray, which: int = 0) -> NDArray:
+        """An array of the shape and dtype of a tile, with any content; the same memory at each call."""
+        kept = self._buffers.get(which)
+        if kept is None or kept.size < like.size or kept.dtype != like.dtype:
+            kept = self._buffers[which] = np.empty(like.size, dtype=like.dtype)
+        return kept[: like.size].reshape(like.shape)
 
 
 def distance_tiles(X: Matrix, Z: Matrix) -> Fill:

@@ -66,12 +66,12 @@ class Classifier(ClassifierMixin, Model):
             codes, weights = self._code(labels, weight)
             target = rows.beside(codes.astype(np.float64), offset)
             return self._open_external(X, target, sample_weight), weights
-        if y is None:
+        data = self._open_external(X, rows.beside(y, offset), sample_weight)
+        if not data.n_targets:  # open rows may bring their own
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give the name of "
                 "the column of labels."
             )
-        data = self._open_external(X, rows.beside(y, offset), sample_weight)
         alone = rows.open_labels(X, y, sample_weight, data)
         weights = alone.reduce(rows.class_weights, data.dtype, combine=rows.merge_weights)
         self._set_classes(np.array(sorted(weights)))
@@ -82,7 +82,7 @@ class Classifier(ClassifierMixin, Model):
         check_is_fitted(self)
         if not rows.is_external(X):
             X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=False)
-        elif rows.is_name(y) or hasattr(y, "dask"):
+        elif rows.is_name(y) or hasattr(y, "dask") or isinstance(X, Rows):
             data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
             return coded_rows(data, self.classes_)
         labels = np.asarray(y)

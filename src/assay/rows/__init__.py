@@ -59,8 +59,8 @@ IN_MEMORY_BYTES = 2**26
 
 
 def is_external(X: Any) -> bool:
-    """Whether the rows live outside memory: a path, a memory map, an Arrow table or dataset, Dask."""
-    if isinstance(X, (str, os.PathLike)):
+    """Whether the rows live outside memory: a path, a memory map, an Arrow table or dataset, Dask, `Rows`."""
+    if isinstance(X, (str, os.PathLike, Rows)):
         return True
     if isinstance(X, np.memmap):
         return X.nbytes > IN_MEMORY_BYTES
@@ -104,7 +104,11 @@ def rows(X: Any, y: Any = None, sample_weight: Any = None, *, features: NDArray 
 
 
 def open_external(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> Rows:
-    """Open rows that live outside memory."""
+    """Open rows that live outside memory; rows that are open already come with their target and weights."""
+    if isinstance(X, Rows):
+        if y is not None or sample_weight is not None:
+            raise ValueError("Rows that are open hold their target and weights: hand neither beside them.")
+        return X
     if type(X).__module__.partition(".")[0] == "dask":
         from assay.rows._dask import open_dask
 

@@ -72,6 +72,36 @@ from assay.theory.experiments import (
     primal_dual_crossover,
     squaring_experiment,
 )
+from assay.theory.kernel_machines.ball_bounds import (
+    BoundTrial,
+    RiskBound,
+    hinge_bound_trial,
+    hinge_risk_bound,
+    lipschitz_oracle_bound,
+    lipschitz_risk_bound,
+    svr_bound_trial,
+    svr_oracle_bound,
+)
+from assay.theory.kernel_machines.targets import (
+    MeanAgainstMedian,
+    MedianIdentity,
+    distance_to_hyperplane,
+    margin,
+    mean_against_median,
+    median_identity,
+)
+from assay.theory.kernels.lift import Lift, circles, lift
+from assay.theory.kernels.sides import SidedRidge, ridge_by_side
+from assay.theory.kernels.spaces import (
+    DensityErrors,
+    InterpolationErrors,
+    MembershipSums,
+    PowerSequence,
+    density_errors,
+    interpolation_errors,
+    membership_sums,
+    power_sequence,
+)
 from assay.theory.least_squares import (
     BiasVariance,
     CoefficientMoments,
@@ -209,5 +239,24 @@ __all__ += [
 ]
 __all__ += ["knn_lower_bound_n", "knn_risk_bound", "knn_sample_complexity", "lattice_size"]
 __all__ += ["nearest_neighbor_risk", "neighbor_risk_curve", "smallest_risk"]
+__all__ += [
+    "BoundTrial",
+    "MeanAgainstMedian",
+    "MedianIdentity",
+    "RiskBound",
+    "distance_to_hyperplane",
+    "hinge_bound_trial",
+    "hinge_risk_bound",
+    "lipschitz_oracle_bound",
+    "lipschitz_risk_bound",
+    "margin",
+    "mean_against_median",
+    "median_identity",
+    "svr_bound_trial",
+    "svr_oracle_bound",
+]
+__all__ += ["DensityErrors", "InterpolationErrors", "Lift", "MembershipSums", "PowerSequence", "circles"]
+__all__ += ["density_errors", "interpolation_errors", "lift", "membership_sums", "power_sequence"]
+__all__ += ["SidedRidge", "ridge_by_side"]
 
 publish(globals())

@@ -77,7 +77,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Parameters
     ----------
     kernel : str, Kernel or callable, default="rbf"
-        A name ("linear", "rbf", "laplacian", "polynomial", "exponential", "sigmoid", "precomputed"), one
+        A name of `assay.kernels.KERNEL_NAMES` ("linear", "rbf", "laplacian", "polynomial", …), one
         of `assay.kernels`, or a function of two rows.
     gamma : float, optional
         Scale of the named kernels; one over the number of features by default.

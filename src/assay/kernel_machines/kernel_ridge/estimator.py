@@ -85,9 +85,10 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
     penalty_strength : float, optional
         The penalty λ on the *mean* of squares, λ‖h‖² + (1/n) Σ ξ_i²; takes the place of `alpha`, with α = nλ.
     kernel : str, Kernel or callable, default="linear"
-        A name ("linear", "rbf" or "gaussian", "laplacian", "polynomial" or "poly", "exponential", "sigmoid",
-        "precomputed"), an object of `assay.kernels`, or a function of two rows. "laplacian" takes the
-        Euclidean norm. With "precomputed", X is the Gram matrix at the fit and the cross matrix afterwards.
+        A name of `assay.kernels.KERNEL_NAMES` ("linear", "rbf" or "gaussian", "laplacian", "polynomial" or
+        "poly", "exponential", "sigmoid", "matern", "precomputed", …), an object of `assay.kernels` such as
+        `Linear() + 0.5 * Gaussian()`, or a function of two rows. "laplacian" takes the Euclidean norm.
+        With "precomputed", X is the Gram matrix at the fit and the cross matrix afterwards.
     gamma : float, optional
         Scale of the named kernels; one over the number of features by default.
     degree : int, default=3

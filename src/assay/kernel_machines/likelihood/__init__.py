@@ -1,0 +1,1 @@
+"""Kernel machines whose scores are log-odds."""

@@ -1,0 +1,1 @@
+"""Any convex risk in the Hilbert space of a kernel."""

@@ -1,0 +1,377 @@
+"""Any convex loss in the Hilbert space of a kernel, under a penalty or in a ball."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+
+from assay import parameters
+from assay.base import IterativeModel
+from assay.certificates import Certificate, Certificates, agreement
+from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, KeptRows, require_psd, training_gram
+from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
+from assay.kernel_machines.risk.solver import (
+    SOURCE,
+    Standing,
+    ball_certificates,
+    risk_certificates,
+    solution_of_penalty,
+    solve_in_ball,
+    stand,
+)
+from assay.kernels import Custom, Kernel, Precomputed
+from assay.losses import LOSS_NAMES, CrossEntropy, Loss, MarginLoss
+from assay.losses import loss as loss_of
+from assay.models.capabilities import PairwiseModel, Regressor, vector_target
+from assay.models.convergence import warn
+from assay.parameters import Domain
+from assay.rows import Block, alone
+from assay.solvers.requirements import requires
+from assay.solvers.rkhs.constraint import why_unsolvable
+from assay.solvers.rkhs.curved import MEMORY, GramOperator
+from assay.solvers.rkhs.problem import RKHSProblem
+
+LOSS = Domain(
+    f"a Loss or one of {', '.join(map(repr, LOSS_NAMES))}",
+    lambda value: isinstance(value, Loss) or (isinstance(value, str) and value in LOSS_NAMES),
+    # Those of a target that may be any number.
+    ("squared", "huber", "absolute", "epsilon_insensitive"),
+)
+SMALL = 700
+INSTEAD = "fit a linear model on Nyström or random features of them, which stream, or fit a sample"
+
+
+class KernelERM(IterativeModel, PairwiseModel, Regressor):
+    """Any convex loss, minimised over a reproducing kernel Hilbert space.
+
+    Minimises over f = h + b, with λ = 1/(2 C n) and n = Σ s,
+
+        (1/n) Σ_i s_i ℓ(y_i, f(x_i)) + λ‖h‖²        (constraint="penalty"),
+        (1/n) Σ_i s_i ℓ(y_i, f(x_i)),  ‖h‖ ≤ c      (constraint="ball"),
+
+    b not penalised. By the representer theorem h = Σ_i α_i k(x_i, ·) whatever the loss. A loss with corners
+    is solved on the box of its dual, a smooth one by Newton steps; the ball by the penalty that has its
+    norm, which is found by root finding with warm starts. `predict` gives f: a number, or for losses of
+    labels ±1 a score whose sign is the class.
+
+    The fit needs all pairs of rows. A non-convex loss is refused, and so is a problem that has no solution:
+    a free intercept under a loss that falls for ever, such as the logistic loss of one class.
+
+    Assumes: a positive semi-definite kernel. The minimiser needs no more; that its error on new rows is near
+    the one measured needs independent rows of one law.
+
+    Certificates: duality gap from a feasible point of the dual, the optimality condition of every row, that
+    the coefficients are a point of the dual; for the ball that h is in it, that it binds or the penalty is
+    nothing, and the gap in it; on `certify` also what the fit stored.
+
+    Parameters
+    ----------
+    loss : Loss or str, default="huber"
+        An object of `assay.losses` or its name.
+    constraint : {"penalty", "ball"}, default="penalty"
+    C : float, default=1.0
+        Cost of a row against ½‖h‖²; not read for the ball.
+    penalty_strength : float, optional
+        λ, on the scale of the mean; takes the place of `C`. Sangnier's (λ/2)‖h‖² on the mean is twice this
+        λ, Rudi's the same; Wei's λ‖f‖² on the sum is n times it.
+    radius : float, default=1.0
+        c, of the ball.
+    kernel : str, Kernel or callable, default="rbf"
+        As in `KernelRidge`.
+    gamma : float, "scale", "auto" or None, default=None
+        Scale of the named kernels, as in `KernelLogisticRegression`.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0
+        Constant of the polynomial and sigmoid kernels.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-8
+        Duality gap, relative to the objective, at which the fit ends.
+    max_iter : int, default=200
+        Most Newton steps; ten thousand times as many steps on pairs for a loss with corners.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_samples,)
+        α; zero for rows of weight zero.
+    intercept_ : float
+    intercept_interval_ : array of shape (2,)
+        The intercepts that are as good.
+    rkhs_norm_ : float
+        ‖h‖ = √(αᵀKα).
+    C_, penalty_strength_ : float
+        The penalty on both scales: of the ball, the one with the same solution.
+    constraint_active_ : bool
+        Whether the ball binds; true for a penalty. Where it does not, no larger ball has a smaller loss.
+    X_fit_, kernel_, loss_
+        The training rows, the kernel and the loss with every parameter filled in.
+    empirical_risk_ : float
+        Mean loss.
+    objective_, dual_objective_ : float
+        ½‖h‖² + C Σ s ℓ, and the lower bound of it by the dual.
+    dual_gap_ : float
+    certificates_ : Certificates
+    n_iter_, converged_, optimality_
+        Steps, whether the gap is at most `tol`, and the largest part of a row in the gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.kernel_machines import KernelERM
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> model = KernelERM("absolute", C=10.0, gamma=1.0).fit(X, y)
+    >>> model.certificates_.holds
+    True
+    >>> in_ball = KernelERM("absolute", constraint="ball", radius=model.rkhs_norm_ / 2, gamma=1.0).fit(X, y)
+    >>> in_ball.constraint_active_, bool(in_ball.C_ < model.C_)
+    (True, True)
+
+    References
+    ----------
+    Sangnier §1.4.3, §1.4.7; Rudi & Şimşekli §4.2; Wei §6.2.4; Peyré.
+    """
+
+    _comparison: ClassVar[str] = "kernel"
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        **{name: KERNEL_DOMAINS[name] for name in ("kernel", "gamma", "degree", "coef0")},
+        "loss": LOSS,
+        "constraint": parameters.one_of("penalty", "ball"),
+        "C": parameters.real(above=0.0, squared=True),
+        "penalty_strength": parameters.nothing | parameters.real(above=0.0, squared=True),
+        "radius": parameters.real(above=0.0, squared=True),
+        "fit_intercept": parameters.boolean,
+        "tol": parameters.real(above=0.0),
+        "max_iter": parameters.integer(at_least=1),
+    }
+
+    def __init__(
+        self,
+        loss: Any = "huber",
+        *,
+        constraint: str = "penalty",
+        C: float = 1.0,
+        penalty_strength: float | None = None,
+        radius: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 200,
+    ) -> None:
+        self.loss = loss
+        self.constraint = constraint
+        self.C = C
+        self.penalty_strength = penalty_strength
+        self.radius = radius
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelERM:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training rows in memory; the Gram matrix when the kernel is precomputed.
+        y : array of shape (n_samples,)
+            Numbers that the loss takes as targets: labels −1 and +1 for a loss of the margin.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 means the row counts twice; a weight of 0 that it is absent.
+        """
+        data = self._open_pairs(X, sample_weight, instead=INSTEAD, y=y, with_target=True)
+        data = vector_target(data, self)  # type: ignore[assignment]
+        self.loss_, self.kernel_ = loss_of(self.loss), kernel_of(self, data.X, data.weight)
+        self.X_fit_ = data.X
+        kept, problem = self._problem(data)
+        self._require_solution(problem, kept)
+        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+        with watch.run("solver"):
+            # A small fit is over before BLAS threads have woken up.
+            if len(problem.cost) > SMALL:
+                self._solve(kept, problem)
+            else:
+                alone(self._solve, kept, problem)
+        watch.finish()
+        return self
+
+    def _problem(self, data: Any) -> tuple[KeptRows, RKHSProblem[Loss]]:
+        """The rows with a weight, and the risk with those weights as costs."""
+        kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed)
+        target = kept.take(data.y).astype(np.float64)
+        weight = np.ones(len(target)) if kept.weight is None else kept.weight.astype(np.float64)
+        return kept, RKHSProblem(self.loss_, target, weight, bool(self.fit_intercept))
+
+    def _require_solution(self, problem: RKHSProblem[Loss], kept: KeptRows) -> None:
+        """Refuse targets that the loss does not take, and problems without a solution."""
+        loss, y = problem.loss, problem.target
+        name = type(loss).__name__
+        if loss.n_groups != 2 and not loss.convex:
+            diagonal = np.abs(self.kernel_.diagonal(kept.X)).astype(np.float64)
+            why = why_unsolvable(loss, y, problem.cost, diagonal, fit_intercept=problem.fit_intercept)
+            if why is not None:
+                raise ValueError(why.sentence)
+        requires(type(self).__name__, loss, convex=True, scores=1)
+        if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():
+            raise ValueError(f"{name} is a loss of labels: y must hold −1 and +1 only.")
+        if isinstance(loss, CrossEntropy) and not ((y >= 0) & (y <= 1)).all():
+            raise ValueError("CrossEntropy takes targets between 0 and 1.")
+        with np.errstate(all="ignore"):
+            known = np.isfinite(loss.value(y, np.zeros_like(y))) & np.isfinite(loss.smallest(y))
+        if not known.all():
+            raise ValueError(
+                f"{name} does not take {y[~known][0]:g} as a target, or its loss overflows there."
+            )
+        why = why_unsolvable(loss, y, problem.cost, np.ones_like(y), fit_intercept=problem.fit_intercept)
+        if why is not None:
+            raise ValueError(why.sentence)
+
+    def _gram(self, X: Any, *, fitting: bool = True) -> NDArray | None:
+        n = X.shape[0]
+        if 8.0 * n * n > MEMORY and not isinstance(self.kernel_, (Precomputed, Custom)):
+            return None
+        gram = training_gram(self.kernel_, X.astype(np.float64))
+        if fitting and not self.kernel_.positive_definite:
+            require_psd(GramSystem(gram), self.kernel_)
+        return gram
+
+    def _solve(self, kept: KeptRows, problem: RKHSProblem[Loss]) -> None:
+        gram, total = self._gram(kept.X), float(problem.cost.sum())
+        stop: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
+        self.constraint_active_ = True
+        if self.constraint == "ball":
+            point = solve_in_ball(problem, self.kernel_, kept.X, gram, float(self.radius), **stop)
+            solution, self.C_, self.constraint_active_ = point.solution, point.cost, point.active
+        else:
+            self.C_ = self._cost(total)
+            costly = self._costly(problem)
+            solution = solution_of_penalty(costly, self.kernel_, kept.X, gram, **stop)
+        self.penalty_strength_ = 1 / (2 * self.C_ * total)
+        dtype = self.X_fit_.dtype
+        self.dual_coef_ = kept.put_back(solution.coef).astype(dtype)
+        self.intercept_, self.intercept_interval_ = solution.intercept, np.array(solution.interval)
+        costly = self._costly(problem)
+        operator = GramOperator(self.kernel_, kept.X, gram)
+        standing = stand(costly, solution.coef, solution.intercept, operator)
+        self.__dict__.update(self._numbers(standing))
+        self.dual_gap_, self.optimality_ = standing.gap.relative, standing.violation
+        self.n_iter_ = max(solution.n_iter, 1)
+        self.converged_ = bool(solution.converged or self.dual_gap_ <= self.tol)
+        self.certificates_ = Certificates(self._claims(costly, standing))
+        if not self.constraint_active_ and not self.certificates_[-1].holds:
+            self.converged_ = False
+            warn(
+                f"No penalty above {self.penalty_strength_:.2g} has a solution of the norm {self.radius:g}: "
+                "the one of that penalty is kept; give a smaller 'radius'."
+            )
+        elif not self.converged_:
+            warn(
+                f"KernelERM stopped at a relative duality gap of {self.dual_gap_:.2g}: raise 'max_iter', "
+                "scale the columns, or raise 'tol'."
+            )
+
+    def _cost(self, total: float) -> float:
+        given = self.penalty_strength
+        return float(self.C) if given is None else 1 / (2 * float(given) * total)
+
+    def _costly(self, problem: RKHSProblem[Loss]) -> RKHSProblem[Loss]:
+        return problem._replace(cost=np.maximum(self.C_ * problem.cost, np.finfo(np.float64).tiny))
+
+    def _numbers(self, standing: Standing) -> dict[str, Any]:
+        return {
+            "rkhs_norm_": standing.norm,
+            "empirical_risk_": standing.mean_loss,
+            "objective_": standing.gap.primal,
+            "dual_objective_": standing.gap.dual,
+        }
+
+    def _claims(self, problem: RKHSProblem[Loss], standing: Standing) -> list[Certificate]:
+        single = self.dual_coef_.dtype == np.float32
+        claims = risk_certificates(problem, standing, self.tol, single=single)
+        if self.constraint == "ball":
+            active = bool(self.constraint_active_)
+            radius = float(self.radius)
+            claims += ball_certificates(problem, standing, radius, active=active, tol=self.tol, single=single)
+        return claims
+
+    def predict(self, X: Any) -> Any:
+        """Values of f at new rows, block by block.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
+            New rows; the cross matrix with the training rows when the kernel is precomputed.
+        """
+        data = self._open_new_rows(X)
+        fitted = self.kernel_, self.X_fit_, self.dual_coef_, self.dual_coef_.dtype.type(self.intercept_)
+        return data.map(value_block, *fitted, dtype=self.dual_coef_.dtype)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the data of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the model was fitted on.
+        """
+        data = self._open_new_pairs(X, sample_weight, y=y, with_target=True)
+        data = vector_target(data, self)  # type: ignore[assignment]
+        if data.y is None or data.y.shape != self.dual_coef_.shape:
+            raise ValueError(
+                f"certify needs the rows of the fit: {len(self.dual_coef_)} of them, and their y."
+            )
+        kept, problem = self._problem(data)
+        total, costly = float(problem.cost.sum()), self._costly(problem)
+        operator = GramOperator(self.kernel_, kept.X, self._gram(kept.X, fitting=False))
+        standing = stand(
+            costly, kept.take(self.dual_coef_).astype(np.float64), float(self.intercept_), operator
+        )
+        pairs = {name: (getattr(self, name), value) for name, value in self._numbers(standing).items()}
+        pairs["penalty_strength_"] = (self.penalty_strength_, 1 / (2 * self.C_ * total))
+        if self.constraint == "penalty":
+            pairs["C_"] = (self.C_, self._cost(total))
+        low, high = self.intercept_interval_
+        middle = float(np.clip(self.intercept_, min(low, high), max(low, high)))
+        pairs["intercept_"] = (self.intercept_, middle)
+        rtol = 1e-3 if self.dual_coef_.dtype == np.float32 else 1e-5
+        claim = "Norms, risks, penalties and the intercept are those of the rows."
+        return Certificates([*self._claims(costly, standing), agreement(claim, pairs, SOURCE, rtol=rtol)])
+
+    @property
+    def support_(self) -> NDArray:
+        """Places of the rows whose coefficient is not zero."""
+        return np.flatnonzero(self.dual_coef_)
+
+    @property
+    def alpha_unique_(self) -> bool:
+        """Whether the coefficients are the only ones of this function: the Gram matrix has full rank."""
+        gram = training_gram(self.kernel_, self.X_fit_.astype(np.float64))
+        return bool(np.linalg.matrix_rank(gram, hermitian=True) == len(gram))
+
+    def strength_of_radius(self, X: Any, y: Any, radius: float) -> float:
+        """The λ whose solution has the norm `radius`; this model stays as it is."""
+        return float(self._with(constraint="ball", radius=radius).fit(X, y).penalty_strength_)
+
+    def radius_of_strength(self, X: Any, y: Any, strength: float) -> float:
+        """The norm of the solution at λ = `strength`: the radius of the ball with the same solution."""
+        return float(self._with(constraint="penalty", penalty_strength=strength).fit(X, y).rkhs_norm_)
+
+    def _with(self, **changed: Any) -> Any:
+        return type(self)(**{**self.get_params(deep=False), **changed})
+
+
+def value_block(block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: Any) -> NDArray:
+    """Values of f at the rows of a block."""
+    return kernel.apply(block.X, X_fit, dual_coef) + intercept

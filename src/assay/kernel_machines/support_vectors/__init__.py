@@ -1,0 +1,1 @@
+"""Machines whose solution is carried by some of the rows."""

@@ -1,0 +1,274 @@
+"""What machines carried by support vectors share: parameters, solutions, certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.base import IterativeModel
+from assay.certificates import Certificates
+from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, require_psd, training_gram
+from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
+from assay.kernel_machines.support_vectors.certificates import machine_certificates
+from assay.kernel_machines.support_vectors.machine import (
+    Limit,
+    MachineData,
+    Standing,
+    machine_products,
+    solve_constrained,
+    solve_machine,
+    stand,
+)
+from assay.kernels import Custom, Kernel, Precomputed
+from assay.losses import SidedLoss
+from assay.models.capabilities import PairwiseModel
+from assay.models.convergence import warn
+from assay.parameters import Domain
+from assay.randomness import generator
+from assay.rows import Block, ordered_map
+from assay.solvers.rkhs.box import RULES, BoxOptions
+from assay.solvers.rkhs.loops import submatrix
+from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
+
+INSTEAD = (
+    "map the rows by Nystroem, and fit LinearSVC, LogisticRegression or Ridge to what comes out, which stream"
+)
+
+SHARED_GRAM = 3000
+"""Rows up to which one Gram matrix of all rows serves every machine."""
+
+UNLIMITED = 10**9
+
+FEW = 2000
+"""Rows of all machines together up to which one thread is as fast."""
+
+LIMIT = parameters.nothing | parameters.real(above=0.0, squared=True)
+
+MACHINE_DOMAINS: Mapping[str, Domain] = {
+    **KERNEL_DOMAINS,
+    "C": parameters.real(above=0.0, squared=True),
+    "penalty_strength": parameters.nothing | parameters.real(above=0.0, squared=True),
+    "fit_intercept": parameters.boolean,
+    "working_set": parameters.one_of(*RULES),
+    "shrinking": parameters.boolean,
+    "tol": parameters.real(above=0.0),
+    "cache_size": parameters.real(above=0.0),
+    "max_iter": Domain("-1 (no limit)", lambda value: value == -1 and not isinstance(value, bool))
+    | parameters.integer(at_least=1),
+    "verbose": parameters.boolean | parameters.integer(at_least=0),
+    "history": parameters.boolean,
+    "random_state": parameters.random_state,
+}
+
+
+class SupportVectorModel(IterativeModel, PairwiseModel):
+    """Base of machines that minimise ½‖h‖² + C Σ s ℓ(y, h(x) + b) for a loss with corners."""
+
+    _comparison: ClassVar[str] = "kernel"
+    _source: ClassVar[str]
+    C: float
+    penalty_strength: float | None
+    fit_intercept: bool
+    working_set: str
+    tol: float
+    cache_size: float
+    max_iter: int
+    history: bool
+    random_state: Any
+    kernel_: Kernel
+    support_: NDArray
+    support_vectors_: Any
+    dual_coef_: NDArray
+    intercept_: NDArray
+
+    def _set_strength(self, total_weight: float) -> None:
+        """C and λ, each from the other: λ‖h‖² on the mean loss is C = 1/(2λn) on the sum."""
+        given = self.penalty_strength
+        if self._limit is not None:  # costs are found relative to 1
+            self.C_, self.penalty_strength_ = 1.0, 1 / (2 * total_weight)
+            return
+        self.C_ = float(self.C) if given is None else 1 / (2 * given * total_weight)
+        self.penalty_strength_ = 1 / (2 * self.C_ * total_weight)
+
+    def _gram_of(self, X: Any, *, fitting: bool) -> NDArray | None:
+        """The Gram matrix in double precision, if it is small, given, or that of a function of two rows."""
+        kernel = self.kernel_
+        if X.shape[0] > SHARED_GRAM and not isinstance(kernel, (Precomputed, Custom)):
+            if not np.isfinite(kernel.diagonal(X)).all():
+                raise ValueError(
+                    f"The kernel {type(kernel).__name__} overflows on these rows: scale the columns "
+                    "(StandardScaler) or give a smaller 'gamma'."
+                )
+            return None
+        gram = training_gram(kernel, X.astype(np.float64))
+        if fitting and not kernel.positive_definite:
+            require_psd(GramSystem(gram), kernel)
+        return gram
+
+    def _machine(
+        self, X: Any, gram: NDArray | None, rows: NDArray[np.intp] | None, problem: RKHSProblem[SidedLoss]
+    ) -> MachineData:
+        """A machine on some of the rows, on all of them with None."""
+        if rows is None:
+            return MachineData(np.arange(X.shape[0]), problem, X, gram)
+        part = None if gram is None else submatrix(gram, rows)
+        return MachineData(rows, problem, X[rows], part)
+
+    @property
+    def _limit(self) -> Limit | None:
+        """The constraint that takes the place of the penalty, if there is one."""
+        radius, budget = getattr(self, "radius", None), getattr(self, "budget", None)
+        if radius is not None and budget is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes one constraint: give 'radius' or 'budget', not both."
+            )
+        if radius is not None:
+            return Limit("radius", float(radius))
+        return None if budget is None else Limit("budget", float(budget))
+
+    def _solve_all(
+        self, X: Any, y: Any, machines: Sequence[MachineData]
+    ) -> tuple[Sequence[MachineData], list[RKHSSolution]]:
+        """Solve every machine; several at a time where nobody watches.
+
+        With a constraint the cost at which the penalty gives the same is found, and becomes `C_`.
+        """
+        keeps = "_start" in self.__dict__
+        options, watch = self._options(X, y, len(machines))
+        starts = self.__dict__.pop("_start", None) or [None] * len(machines)
+        limit = self._limit
+
+        def solve(item: tuple[MachineData, RKHSSolution | None]) -> RKHSSolution:
+            return solve_machine(self.kernel_, item[0], options, item[1])
+
+        pairs = list(zip(machines, starts, strict=True))
+        several = len(machines) > 1 and sum(len(data.rows) for data in machines) > FEW
+        if limit is not None:
+            if len(machines) > 1:
+                raise ValueError(
+                    f"A {limit.kind} is that of one machine, so that there must be two classes. Got "
+                    f"{len(machines)} machines; give 'C' instead."
+                )
+            with watch.run("machine"):
+                data, solution, cost = solve_constrained(self.kernel_, machines[0], options, limit)
+            self.penalty_strength_ = self.penalty_strength_ * self.C_ / (cost * self.C_)
+            self.C_ = cost * self.C_
+            machines, solutions = [data], [solution]
+        elif watch.is_idle and options.draws is None and several:
+            solutions = list(ordered_map(solve, pairs))
+        else:
+            solutions = []
+            for pair in pairs:
+                with watch.run("machine"):
+                    solutions.append(solve(pair))
+        watch.finish()
+        if keeps:
+            self._solved = solutions
+        return machines, solutions
+
+    def _options(self, X: Any, y: Any, n_machines: int) -> tuple[BoxOptions, Any]:
+        """How to solve, and who watches."""
+        max_iter = UNLIMITED if self.max_iter == -1 else int(self.max_iter)
+        watch = self._watch_fit(X, y, n_runs=n_machines, max_iter=max_iter)
+        rng = generator(self.random_state)
+
+        def draws(count: int) -> NDArray[np.int64]:
+            return rng.integers(0, 2**62, size=(count, 2), dtype=np.int64)
+
+        options = BoxOptions(
+            float(self.tol),
+            max_iter,
+            1e6 * float(self.cache_size),
+            self.working_set,
+            draws if self.working_set == "random" else None,
+            lambda value: watch.iteration(dict),
+        )
+        return options, watch
+
+    def _judge(
+        self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any
+    ) -> list[Standing]:
+        """Measure the solutions, set what certifies them, and warn where a machine has not converged."""
+        standings = [
+            stand(self.kernel_, data, solution.coef, solution.intercept, solution.products)
+            for data, solution in zip(machines, solutions, strict=True)
+        ]
+        self.certificates_ = Certificates(self._claims(standings, dtype))
+        self.dual_gap_ = max(standing.gap.relative for standing in standings)
+        self.optimality_ = self.certificates_[1].value
+        self.converged_ = all(solution.converged for solution in solutions)
+        if self.history:
+            self.history_ = [np.array(solution.trace) for solution in solutions]
+        if not self.converged_:
+            warn(
+                f"{type(self).__name__} stopped at a relative duality gap of {self.dual_gap_:.2g}: raise "
+                "'max_iter', scale the columns, or raise 'tol'."
+            )
+        return standings
+
+    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
+        return machine_certificates(standings, self.tol, single=dtype == np.float32, source=self._source)
+
+    def _standings(self, machines: Sequence[MachineData], coefs: Array, intercepts: Array) -> list[Standing]:
+        """The machines measured from stored coefficients, one column each, on kernel values made afresh."""
+        standings = []
+        for place, data in enumerate(machines):
+            coef = np.ascontiguousarray(coefs[data.rows, place])
+            products = machine_products(self.kernel_, data, coef)
+            standings.append(stand(self.kernel_, data, coef, float(intercepts[place]), products))
+        return standings
+
+    def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:
+        """What is kept beside what the rows give again; violations that small are rounding."""
+        pairs = {
+            name: (getattr(self, name), value)
+            for name, value in again.items()
+            if name not in ("kkt_violations_", "intercept_interval_")
+        }
+        if not self._is_precomputed:
+            both = (self.support_vectors_, data.X[self.support_])
+            kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)
+            pairs["support_vectors_"] = kept, fresh
+        pairs["penalty_strength_"] = self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight)
+        return pairs
+
+    def _kernel_for(self, data: Any) -> Kernel:
+        return kernel_of(self, data.X, data.weight)
+
+
+def implied(machines: Sequence[MachineData], standings: Sequence[Standing], n: int) -> dict[str, Any]:
+    """What the coefficients of machines on n rows imply, a line per machine (none for one)."""
+
+    def spread(parts: list[NDArray]) -> NDArray:
+        table = np.zeros((len(machines), n), dtype=parts[0].dtype)
+        for line, data, part in zip(table, machines, parts, strict=True):
+            line[data.rows] = part
+        return table[0] if len(machines) == 1 else table
+
+    gaps = [standing.gap for standing in standings]
+    return {
+        "slack_": spread([standing.slack for standing in standings]),
+        "kkt_violations_": spread([standing.violations for standing in standings]),
+        "point_sets_": spread([standing.sets for standing in standings]),
+        "intercept_interval_": np.array([standing.interval for standing in standings]),
+        "rkhs_norm_": np.sqrt([gap.squared_norm for gap in gaps]),
+        "primal_value_": np.array([gap.primal for gap in gaps]),
+        "dual_value_": np.array([gap.dual for gap in gaps]),
+        "loss_value_": np.array([float(gap.row_loss.sum()) for gap in gaps]),
+    }
+
+
+def values_block(
+    block: Block, kernel: Kernel, support: tuple[Any, NDArray], coefs: NDArray, intercept: NDArray
+) -> NDArray:
+    """Values of every machine at the rows of a block."""
+    vectors, places = support
+    if len(places) == 0:
+        return np.broadcast_to(intercept, (block.X.shape[0], len(intercept))).astype(intercept.dtype)
+    if isinstance(kernel, Precomputed):
+        return np.asarray(block.X[:, places] @ coefs) + intercept
+    return kernel.apply(block.X, vectors, coefs) + intercept

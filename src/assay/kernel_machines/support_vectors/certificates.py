@@ -1,0 +1,51 @@
+"""Certificates of machines carried by support vectors: the worst of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from assay.certificates import Certificate, agreement, at_most
+from assay.kernel_machines.support_vectors.machine import Standing
+
+
+def machine_certificates(
+    standings: Sequence[Standing], tol: float, *, single: bool, source: str
+) -> list[Certificate]:
+    """Duality gap, optimality conditions row by row, and feasibility of the dual point."""
+    gap = max(standing.gap.relative for standing in standings)
+    violation = max(float(standing.violations.max(initial=0.0)) for standing in standings)
+    outside = max(max(standing.outside, standing.imbalance) for standing in standings)
+    # A row that is off by v could raise the dual by v²/(4κ²): no more than the gap, κ² the largest k(x, x).
+    allowed = max(2 * np.sqrt(standing.reach * tol * standing.gap.scale) for standing in standings)
+    return [
+        at_most(
+            "The objective is this close to its minimum, by a feasible point of the dual.",
+            "relative duality gap",
+            gap,
+            max(1.01 * tol, 1e-3 if single else 1e-9),
+            source,
+        ),
+        at_most(
+            "Each row is on the side of the margin that its coefficient says (Karush, Kuhn and Tucker).",
+            "KKT violation",
+            violation,
+            max(allowed, 3e-2 if single else 1e-6),
+            source,
+        ),
+        at_most(
+            "The coefficients are a point of the dual: each in its box, their sum 0 with an intercept.",
+            "distance from the dual's box",
+            outside,
+            1e-5 if single else 1e-9,
+            source,
+        ),
+    ]
+
+
+def stored_certificate(pairs: Mapping[str, tuple[Any, Any]], source: str, *, single: bool) -> Certificate:
+    """What the model keeps is what its coefficients and the rows give again."""
+    claim = "Support vectors, slacks, norms and values are those of the rows."
+    return agreement(claim, pairs, source, rtol=1e-3 if single else 1e-5)

@@ -1,0 +1,324 @@
+"""What classifiers carried by support vectors share: their machines, values, classes and certificates."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from assay.certificates import Certificates, at_most
+from assay.kernel_machines.support_vectors.base import INSTEAD, SupportVectorModel, implied, values_block
+from assay.kernel_machines.support_vectors.certificates import stored_certificate
+from assay.kernel_machines.support_vectors.leave_one_out import leave_one_out_error, xi_alpha_bound
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.pairs import (
+    Duel,
+    class_scores,
+    classes_of,
+    duels,
+    packed,
+    unpacked,
+)
+from assay.kernel_machines.support_vectors.probabilities import class_probabilities, inverse_temperature
+from assay.losses import Hinge, SidedLoss
+from assay.models.capabilities import require_memory
+from assay.models.classes import Classifier, class_factors
+from assay.rows import Block, MemoryRows
+from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
+
+
+def _has_probabilities(model: Any) -> bool:
+    if model.probability is True:
+        return True
+    raise AttributeError("predict_proba is not available when probability is not True")
+
+
+class SupportVectorClassifier(Classifier, SupportVectorModel):
+    """Base of classifiers that minimise ½‖h‖² + C Σ s max(0, 1 − y(h(x) + b)), one machine or several."""
+
+    _source: ClassVar[str] = "Sangnier §1.4.6"
+    n_iter_: Any
+    class_weight: Any = None
+    probability: Any = False
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    multi_class: str = "ovo"
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training rows in memory; the Gram matrix when the kernel is precomputed.
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 means the row counts twice; a weight of 0 that it is absent.
+        """
+        require_memory(self, X, instead=INSTEAD)
+        opened, weights = self._open_classes(X, y, sample_weight)
+        assert isinstance(opened, MemoryRows)
+        assert opened.y is not None
+        self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
+        self.kernel_ = self._kernel_for(opened)
+        self._set_strength(float(weights.sum()))
+        machines, solutions = self._solved_machines(X, y, opened)
+        codes = opened.y.astype(np.intp)
+        standings = self._judge(machines, solutions, opened.X.dtype)
+        coefs = np.zeros((opened.X.shape[0], len(machines)))
+        for place, (data, solution) in enumerate(zip(machines, solutions, strict=True)):
+            coefs[data.rows, place] = solution.coef
+        intercepts = np.array([solution.intercept for solution in solutions])
+        self._store(opened, codes, coefs, intercepts)
+        self._positive = codes == 1
+        self.__dict__.update(self._implied(machines, standings, opened.X.shape[0]))
+        self.n_iter_ = np.array([solution.n_iter for solution in solutions], dtype=np.int32)
+        self.fit_status_, self.shape_fit_ = int(not self.converged_), opened.X.shape
+        if self.probability is True:
+            self.inverse_temperature_ = inverse_temperature(self, X, y, sample_weight)
+        return self
+
+    def _solved_machines(
+        self, X: Any, y: Any, opened: MemoryRows
+    ) -> tuple[list[MachineData], list[RKHSSolution]]:
+        """The machines and their solutions."""
+        machines, solutions = self._solve_all(X, y, self._opened_machines(opened, fitting=True))
+        return list(machines), solutions
+
+    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
+        """The machines of a unit cost on a Gram matrix."""
+        nothing = np.empty((len(y), 0))
+        return self._machines(nothing, y.astype(np.intp), self._costs(y.astype(np.intp), weight), gram)
+
+    def _costs(self, codes: NDArray[np.intp], weight: NDArray | None) -> Array:
+        """Cost of each row for C = 1."""
+        counts = np.bincount(codes, weight, minlength=len(self.classes_)).astype(np.float64)
+        factors = class_factors(self.class_weight, self.classes_, counts)[codes]
+        return factors if weight is None else factors * weight
+
+    def _loss(self) -> SidedLoss:
+        return Hinge()
+
+    def _machines(
+        self, X: Any, codes: NDArray[np.intp], cost: Array, gram: NDArray | None
+    ) -> list[MachineData]:
+        """The rows and the objective of each machine."""
+        machines = []
+        for positive, negative in self._duels:
+            taken = cost > 0
+            if negative is not None:
+                taken = taken & ((codes == positive) | (codes == negative))
+            rows = None if taken.all() else np.flatnonzero(taken)
+            sign = np.where(codes == positive, 1.0, -1.0)
+            problem: RKHSProblem[Any] = RKHSProblem(self._loss(), sign, cost, self.fit_intercept)
+            problem = problem if rows is None else problem.take(rows)
+            machines.append(self._machine(X, gram, rows, problem))
+        return machines
+
+    def _opened_machines(self, data: MemoryRows, *, fitting: bool) -> list[MachineData]:
+        """The machines of opened rows."""
+        assert data.y is not None
+        codes = data.y.astype(np.intp)
+        gram = self._gram_of(data.X, fitting=fitting)
+        return self._machines(data.X, codes, self.C_ * self._costs(codes, data.weight), gram)
+
+    def _predictions_of(self, values: NDArray) -> NDArray:
+        """Places of the classes, from values of shape (n_rows, n_models, n_machines)."""
+        flat = values.reshape(-1, values.shape[2])
+        places = np.arange(len(self.classes_))
+        decided = classes_of(
+            flat, places, against_rest=self.multi_class == "ovr", break_ties=bool(self.break_ties)
+        )
+        return decided.reshape(values.shape[:2])
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> Array:
+        return (predictions != y[:, None]).astype(np.float64)
+
+    @property
+    def _duels(self) -> list[Duel]:
+        return duels(len(self.classes_), against_rest=self.multi_class == "ovr")
+
+    def _store(self, data: MemoryRows, codes: NDArray[np.intp], coefs: Array, intercepts: Array) -> None:
+        """What predictions read, support vectors sorted by class."""
+        support = np.flatnonzero(coefs.any(axis=1))
+        support = support[np.argsort(codes[support], kind="stable")]
+        self.support_ = support.astype(np.int32)
+        self.support_vectors_ = data.X[support]
+        if self._is_precomputed:
+            self.support_vectors_ = np.empty((0, 0), dtype=data.X.dtype)
+        self.n_support_ = np.bincount(codes[support], minlength=len(self.classes_)).astype(np.int32)
+        columns = packed(coefs[support], codes[support], len(self.classes_), self._duels)
+        self.dual_coef_, self.intercept_ = columns.astype(data.X.dtype), intercepts.astype(data.X.dtype)
+
+    def _implied(self, machines: list[MachineData], standings: list[Standing], n: int) -> dict[str, Any]:
+        """Slacks, sets, norms and values of the machines; the leave-one-out bound of two classes."""
+        described = implied(machines, standings, n)
+        with np.errstate(divide="ignore"):
+            described["margin_"] = 1 / described["rkhs_norm_"]
+        if len(machines) == 1:
+            described["leave_one_out_bound_"] = xi_alpha_bound(
+                machines[0], standings[0], self.kernel_, self.C_
+            )
+        return described
+
+    def point_sets(self) -> dict[str, NDArray[np.intp]]:
+        """Places of the rows on the margin (M), at the bound (I) and outside (O), by the sign of their class.
+
+        Two classes only. Support vectors are those on the margin and at the bound.
+        """
+        if len(self.classes_) != 2:
+            raise ValueError("point_sets tells the rows of two classes; with more, read 'point_sets_'.")
+        sign = np.where(self._positive, "+", "-")
+        names = np.array(["O", "M", "I"])[self.point_sets_]
+        both = np.char.add(names, sign)
+        return {name: np.flatnonzero(both == name) for name in ("M+", "M-", "I+", "I-", "O+", "O-")}
+
+    @property
+    def coef_(self) -> NDArray:
+        """Coefficients of the columns, for the linear kernel: shape (n_machines, n_features)."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        return np.asarray(self._columns.T @ self.support_vectors_)
+
+    @property
+    def _columns(self) -> NDArray:
+        """Coefficients of the support vectors, one column per machine."""
+        codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+        return unpacked(self.dual_coef_, codes, len(self.classes_), self._duels)
+
+    def _values(self, X: Any, after: Any, *, dtype: Any, width: int | None) -> Any:
+        data = self._open_new_rows(X)
+        support = (self.support_vectors_, self.support_)
+        fitted = self.kernel_, support, self._columns, self.intercept_
+        return data.map(machines_block, fitted, after, dtype=dtype, width=width)
+
+    def decision_function(self, X: Any) -> Any:
+        """Values of the machine of two classes, shape (n_samples,); else a score per class or machine."""
+        check_is_fitted(self)
+        n_classes, dtype = len(self.classes_), self.intercept_.dtype
+        if n_classes == 2:
+            return self._values(X, _first, dtype=dtype, width=None)
+        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
+            return self._values(X, _as_they_are, dtype=dtype, width=len(self.intercept_))
+        return self._values(X, _Scores(n_classes), dtype=dtype, width=n_classes)
+
+    def predict(self, X: Any) -> Any:
+        """Class of each row: an array, or a lazy Dask array for Dask input."""
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo" and len(self.classes_) > 2:
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        ties = bool(self.break_ties) or self.probability is True
+        decide = _Decide(self.classes_, self.multi_class == "ovr", ties)
+        return self._values(X, decide, dtype=self.classes_.dtype, width=None)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class; needs `probability=True`."""
+        shape = _Probabilities(len(self.classes_), self.multi_class == "ovr", self.inverse_temperature_)
+        return self._values(X, shape, dtype=self.intercept_.dtype, width=len(self.classes_))
+
+    def certify(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, leave_one_out: bool = False
+    ) -> Certificates:
+        """Measure every certificate afresh on the data of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the model was fitted on.
+        leave_one_out : bool, default=False
+            Whether to fit the model without each support vector in turn, and compare the error with its
+            bound.
+        """
+        require_memory(self, X, instead="certify on a sample of them")
+        opened = self._open_new_classes(X, y, sample_weight)
+        assert isinstance(opened, MemoryRows)
+        assert opened.y is not None
+        machines, codes = self._opened_machines(opened, fitting=False), opened.y.astype(np.intp)
+        coefs = np.zeros((opened.X.shape[0], len(machines)))
+        coefs[self.support_] = self._columns
+        standings = self._standings(machines, coefs, self.intercept_.astype(np.float64))
+        pairs = self._stored(self._implied(machines, standings, opened.X.shape[0]), opened)
+        pairs["n_support_"] = self.n_support_, np.bincount(codes[self.support_], minlength=len(self.classes_))
+        if self.probability is True:
+            again = inverse_temperature(self, X, y, sample_weight)
+            pairs["inverse_temperature_"] = self.inverse_temperature_, again
+        single = self.dual_coef_.dtype == np.float32
+        claims = [
+            *self._claims(standings, self.dual_coef_.dtype),
+            stored_certificate(pairs, self._source, single=single),
+        ]
+        if leave_one_out:
+            claims.append(self._leave_one_out_claim(X, y, sample_weight, machines[0], standings[0]))
+        return Certificates(claims)
+
+    def _leave_one_out_claim(
+        self, X: Any, y: Any, sample_weight: Any, data: MachineData, standing: Standing
+    ) -> Any:
+        if len(self.classes_) != 2:
+            raise ValueError("The bound on the leave-one-out error is that of two classes.")
+        error = leave_one_out_error(self, X, y, sample_weight)
+        bound = xi_alpha_bound(data, standing, self.kernel_, self.C_)
+        claim = (
+            "Leaving out one row at a time, the share of errors is at most that of rows with 2αR² + ξ ≥ 1."
+        )
+        return at_most(
+            claim,
+            "leave-one-out error",
+            error,
+            bound,
+            "Joachims (2000)",
+            assumptions=("a support vector on the margin",),
+            trivial=1.0,
+        )
+
+
+class _Scores:
+    """One score per class from the values of the machines of two."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def __call__(self, values: NDArray) -> NDArray:
+        return class_scores(values, self.n_classes).astype(values.dtype)
+
+
+class _Decide:
+    """The class of each row."""
+
+    def __init__(self, classes: NDArray, against_rest: bool, break_ties: bool) -> None:
+        self.classes, self.against_rest, self.break_ties = classes, against_rest, break_ties
+
+    def __call__(self, values: NDArray) -> NDArray:
+        return classes_of(values, self.classes, against_rest=self.against_rest, break_ties=self.break_ties)
+
+
+class _Probabilities:
+    """Probabilities of the classes."""
+
+    def __init__(self, n_classes: int, against_rest: bool, slope: float) -> None:
+        self.n_classes, self.against_rest, self.slope = n_classes, against_rest, slope
+
+    def __call__(self, values: NDArray) -> NDArray:
+        scores = values if self.against_rest or self.n_classes == 2 else class_scores(values, self.n_classes)
+        return class_probabilities(scores, self.slope).astype(values.dtype)
+
+
+def _first(values: NDArray) -> NDArray:
+    return values[:, 0]
+
+
+def _as_they_are(values: NDArray) -> NDArray:
+    return values
+
+
+def machines_block(block: Block, fitted: tuple[Any, ...], after: Any) -> NDArray:
+    """What is made of the values of the machines at the rows of a block."""
+    kernel, support, coefs, intercept = fitted
+    return np.asarray(after(values_block(block, kernel, support, coefs, intercept)))

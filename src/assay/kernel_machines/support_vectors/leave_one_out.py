@@ -1,0 +1,56 @@
+"""The leave-one-out error of a machine of two classes: its bound, and the error itself from many fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernels import Kernel
+from assay.kernels.stationary import Stationary
+
+
+def xi_alpha_bound(data: MachineData, standing: Standing, kernel: Kernel, C: float) -> float:
+    """Share of rows with 2 α R² + ξ ≥ 1, where R² bounds the range of the kernel.
+
+    A row that is not among them is on the right side of the machine fitted without it. α is that of one of
+    the repetitions of a row of some weight.
+    """
+    problem = data.problem
+    repeats = problem.cost / C
+    signed = np.clip(standing_coef(data, standing), 0.0, problem.cost) / repeats
+    doubtful = 2 * signed * kernel_range(kernel, data) + standing.slack >= 1 - 1e-9
+    return float(repeats @ doubtful / repeats.sum())
+
+
+def standing_coef(data: MachineData, standing: Standing) -> NDArray[np.float64]:
+    """α = y ν of each row."""
+    return data.problem.target * standing.coef
+
+
+def kernel_range(kernel: Kernel, data: MachineData) -> float:
+    """R² with c ≤ k(x, z) ≤ c + R² on the rows: k(x, x) where the kernel is not negative, else twice."""
+    diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
+    top = float(np.max(diagonal))
+    least = 0.0 if isinstance(kernel, Stationary) else -top
+    if data.gram is not None:
+        least = float(data.gram.min())
+    return top - least
+
+
+def leave_one_out_error(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Share of rows that the model fitted without one repetition of them gets wrong.
+
+    A row that is no support vector leaves the fit as it is: only the others cost a fit each.
+    """
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    labels = np.asarray(y)
+    wrong = np.asarray(model.predict(X)) != labels
+    for row in model.support_.tolist():
+        without = weight.copy()
+        without[row] = max(without[row] - 1.0, 0.0)
+        again = model._with(probability=False).fit(X, y, sample_weight=without)
+        wrong[row] = (again.predict(X[row : row + 1]) != labels[row : row + 1]).item()
+    return float(weight @ wrong / weight.sum())

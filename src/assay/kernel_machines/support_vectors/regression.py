@@ -1,0 +1,131 @@
+"""What regressors carried by support vectors share: one machine, its predictions and certificates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+
+from assay.certificates import Certificates
+from assay.kernel_machines.support_vectors.base import (
+    INSTEAD,
+    SupportVectorModel,
+    implied,
+    values_block,
+)
+from assay.kernel_machines.support_vectors.certificates import stored_certificate
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.selection import SelectsMachines
+from assay.losses import SidedLoss
+from assay.models.capabilities import Regressor, require_memory
+from assay.rows import Block, MemoryRows
+from assay.solvers.rkhs.problem import Array, RKHSProblem
+
+
+class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
+    """Base of regressors that minimise ½‖h‖² + C Σ s ℓ(y − h(x) − b) for a loss ℓ with corners."""
+
+    @abstractmethod
+    def _loss(self) -> SidedLoss:
+        """The loss of the residual."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training rows in memory; the Gram matrix when the kernel is precomputed.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 means the row counts twice; a weight of 0 that it is absent.
+        """
+        require_memory(self, X, instead=INSTEAD)
+        opened: Any = self._open_vector(X, y, sample_weight)
+        self.kernel_ = self._kernel_for(opened)
+        self._set_strength(opened.total_weight)
+        machine = self._opened_machine(opened, fitting=True)
+        (machine,), (solution,) = self._solve_all(X, y, [machine])
+        (standing,) = self._judge([machine], [solution], opened.X.dtype)
+        support = np.flatnonzero(solution.coef)
+        self.support_ = machine.rows[support].astype(np.int32)
+        vectors = opened.X[self.support_]
+        self.support_vectors_ = np.empty((0, 0), dtype=opened.X.dtype) if self._is_precomputed else vectors
+        self.dual_coef_ = solution.coef[None, support].astype(opened.X.dtype)
+        self.intercept_ = np.array([solution.intercept], dtype=opened.X.dtype)
+        self.n_iter_ = solution.n_iter
+        self.fit_status_, self.shape_fit_ = int(not self.converged_), opened.X.shape
+        self.__dict__.update(self._implied(machine, standing, opened.X.shape[0]))
+        return self
+
+    def _opened_machine(self, data: MemoryRows, *, fitting: bool) -> MachineData:
+        assert data.y is not None
+        gram = self._gram_of(data.X, fitting=fitting)
+        weight = np.ones(len(data.y)) if data.weight is None else data.weight.astype(np.float64)
+        target = data.y.astype(np.float64)
+        problem: RKHSProblem[Any] = RKHSProblem(self._loss(), target, self.C_ * weight, self.fit_intercept)
+        rows = None if weight.all() else np.flatnonzero(weight)
+        return self._machine(data.X, gram, rows, problem if rows is None else problem.take(rows))
+
+    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
+        """The machine of a unit cost on a Gram matrix."""
+        cost = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+        problem: RKHSProblem[Any] = RKHSProblem(self._loss(), y.astype(np.float64), cost, self.fit_intercept)
+        return [self._machine(np.empty((len(y), 0)), gram, None, problem)]
+
+    def _predictions_of(self, values: NDArray) -> NDArray:
+        return values[:, :, 0]
+
+    def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
+        """Slacks, sets, norms and values of the machine."""
+        return implied([machine], [standing], n)
+
+    @property
+    def coef_(self) -> NDArray:
+        """Coefficients of the columns, for the linear kernel: shape (1, n_features)."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def predict(self, X: Any) -> Any:
+        """Predict the target of new rows, block by block.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
+            New rows; the cross matrix with the training rows when the kernel is precomputed.
+        """
+        data = self._open_new_rows(X)
+        support = (self.support_vectors_, self.support_)
+        fitted = self.kernel_, support, np.ascontiguousarray(self.dual_coef_.T), self.intercept_
+        return data.map(predicted_block, fitted, dtype=self.intercept_.dtype)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the data of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the model was fitted on.
+        """
+        require_memory(self, X, instead="certify on a sample of them")
+        opened: Any = self._open_new_vector(X, y, sample_weight)
+        machine = self._opened_machine(opened, fitting=False)
+        coefs = np.zeros((opened.X.shape[0], 1))
+        coefs[self.support_] = self.dual_coef_.T
+        (standing,) = self._standings([machine], coefs, self.intercept_.astype(np.float64))
+        again = self._implied(machine, standing, opened.X.shape[0])
+        single = self.dual_coef_.dtype == np.float32
+        pairs = self._stored(again, opened)
+        claims = self._claims([standing], self.dual_coef_.dtype)
+        return Certificates([*claims, stored_certificate(pairs, self._source, single=single)])
+
+
+def predicted_block(block: Block, fitted: tuple[Any, ...]) -> NDArray:
+    """Predictions of the rows of a block."""
+    kernel, support, coefs, intercept = fitted
+    return values_block(block, kernel, support, coefs, intercept)[:, 0]

@@ -1,0 +1,236 @@
+"""Machines along a path of costs C, and the choice of C and of the width of the kernel by folds.
+
+One Gram matrix of all rows for each width serves every fold, and along C each solution starts from the one
+before: it stays in the box as the box grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from assay import parameters
+from assay.kernel_machines.parameters import kernel_of
+from assay.kernel_machines.support_vectors.machine import MachineData, solve_machine
+from assay.kernels import Precomputed
+from assay.models.selection import (
+    Criterion,
+    FoldTable,
+    Said,
+    Selection,
+    criterion_losses,
+    folds,
+    one_standard_error,
+    open_table,
+    over_folds,
+)
+from assay.randomness import RandomState, generator
+from assay.rows import ordered_map
+from assay.solvers.rkhs.box import BoxOptions
+from assay.solvers.rkhs.problem import Array
+
+COSTS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
+WIDTHS = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
+"""Scales of a kernel times the number of features, on rows of unit variance."""
+
+CHOICE_GAP = 1e-4
+"""Relative gap that suffices to rank parameters."""
+
+POSITIVE = parameters.array(
+    "a list of finite numbers above 0",
+    lambda values: values.ndim == 1 and values.size > 0 and bool((values > 0).all()),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MachinePath:
+    """Machines along a grid of costs.
+
+    Attributes
+    ----------
+    Cs : array of shape (n_costs,)
+        Increasing.
+    n_support : array of shape (n_costs,)
+        Support vectors of each model.
+    rkhs_norm, loss : arrays of shape (n_costs, n_machines)
+        ‖h‖, which rises with C, and Σ s ξ, which falls.
+    dual_gap : array of shape (n_costs,)
+    models : tuple of estimators
+    """
+
+    Cs: Array
+    n_support: NDArray
+    rkhs_norm: Array
+    loss: Array
+    dual_gap: Array
+    models: tuple[Any, ...]
+
+    def predict(self, X: Any) -> NDArray:
+        """Predictions of every model, shape (n_samples, n_costs)."""
+        return np.column_stack([np.asarray(model.predict(X)) for model in self.models])
+
+
+class SelectsMachines:
+    """Gives a model of support vectors `path` over C, and `select` of C and γ."""
+
+    kernel: Any
+    _gram_problems: Callable[..., list[MachineData]]
+    _predictions_of: Callable[[NDArray], NDArray]
+
+    def path(self, X: Any, y: Any, Cs: Any = None, sample_weight: Any = None) -> MachinePath:
+        """Models at every cost of a grid, each started from the one before; this model stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        Cs : array-like of positive numbers, optional
+            Nine from 0.03 to 300 by default.
+        """
+        grid = np.sort(_positive(self, "path", "Cs", COSTS if Cs is None else Cs))
+        models, start = [], None
+        for cost in grid.tolist():
+            model = self._with(C=cost, penalty_strength=None)
+            model._start = start
+            models.append(model.fit(X, y, sample_weight=sample_weight))
+            start = model.__dict__.pop("_solved", None)
+        n_support = np.array([len(model.support_) for model in models])
+        norms = np.array([model.rkhs_norm_ for model in models])
+        losses = np.array([model.loss_value_ / model.C_ for model in models])
+        gaps = np.array([model.dual_gap_ for model in models])
+        return MachinePath(grid, n_support, norms, losses, gaps, tuple(models))
+
+    def select(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        Cs: Any = None,
+        gammas: Any = None,
+        rule: str = "min",
+        cv: Any = 5,
+        max_rows: int = 2000,
+        criterion: Criterion | None = None,
+        random_state: RandomState = None,
+    ) -> Selection:
+        """Choose the cost and the width of the kernel by folds, and fit at the choice.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        Cs : array-like of positive numbers, optional
+            Nine from 0.03 to 300 by default. On a sample or a fold of the rows a cost is larger by as much as
+            the rows are fewer: the penalty λ on the mean is the same.
+        gammas : array-like of positive numbers, optional
+            Scales of a named kernel; 0.01 to 1 over the number of features by default. The linear kernel, a
+            precomputed one and `Kernel` objects keep theirs.
+        rule : {"min", "one_se"}, default="min"
+            Least validation loss (share of wrong classes, or the loss of the machine); or for its width the
+            smallest cost within one paired standard error of it.
+        cv : int, "split" or splitter, default=5
+        max_rows : int, default=2000
+            Beyond so many rows the choice is made on a sample of them.
+        criterion : assay.models.Criterion, optional
+            What folds make least in place of the loss.
+        random_state : None, int, Generator, SeedSequence or RandomState, default=None
+            Draws the sample, and shuffles the rows of the folds.
+        """
+        owner = f"{type(self).__name__}.select"
+        if rule not in ("min", "one_se"):
+            raise parameters.refusal(owner, "rule", "one of 'min', 'one_se'", rule)
+        costs = np.sort(_positive(self, "select", "Cs", COSTS if Cs is None else Cs))
+        probe: Any = self._with()
+        probe._check_parameters()
+        table = open_table(owner, X, y, None, code=probe._code if is_classifier(self) else None)
+        shown = np.arange(len(table.y))
+        if shown.size > max_rows and not probe._is_precomputed:
+            shown = np.sort(generator(random_state).choice(shown.size, max_rows, replace=False))
+        sample = table.take(shown)
+        if probe._is_precomputed:
+            sample = FoldTable(table.X, table.y, None)
+        pairs = folds(owner, cv, sample, random_state)
+        widths, machines = self._of_widths(WIDTHS / table.X.shape[1] if gammas is None else gammas)
+        curves = [_curve(model, probe, sample, costs, pairs, criterion, shown) for model in machines]
+        errors = np.stack([curve.mean for curve in curves])
+        best_width = int(np.argmin(errors.min(axis=1)))
+        curve = curves[best_width]
+        place = one_standard_error(curve) if rule == "one_se" else int(np.argmin(curve.mean))
+        index = best_width * costs.size + place
+        tried = [{"C": c.item(), "gamma": w.item()} for w in widths for c in costs]
+        best = machines[best_width]._with(C=tried[index]["C"], penalty_strength=None).fit(X, y)
+        name = criterion.name if criterion else "validation loss"
+        flat = np.concatenate([each.standard_error for each in curves])
+        measured = tried, name, errors.reshape(-1), flat, index, rule, tried[index], best
+        return Selection("C, gamma", *measured)
+
+    def _of_widths(self, gammas: Any) -> tuple[NDArray, list[Self]]:
+        """The widths to search and the model of each; NaN and this model where there is no width."""
+        if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
+            return np.array([np.nan]), [self._with()]
+        widths = _positive(self, "select", "gammas", gammas)
+        return widths, [self._with(gamma=float(width)) for width in widths]
+
+    def _with(self, **changed: Any) -> Any:
+        return type(self)(**{**self.get_params(deep=False), **changed})  # type: ignore[attr-defined]
+
+
+def _curve(
+    model: Any,
+    probe: Any,
+    table: FoldTable,
+    costs: Array,
+    pairs: list[tuple[NDArray, NDArray]],
+    criterion: Criterion | None,
+    shown: NDArray,
+) -> Any:
+    """Validation losses of one width along the costs."""
+    kernel = kernel_of(model, table.X)
+    gram = kernel.gram(table.X.astype(np.float64))
+    options = BoxOptions(tol=max(model.tol, CHOICE_GAP))
+    model.__dict__.update({name: getattr(probe, name) for name in ("classes_",) if hasattr(probe, name)})
+
+    def one(pair: tuple[NDArray, NDArray]) -> Array:
+        train, test = pair
+        values = _along(model, gram, table, costs, train, test, options)
+        said = model._predictions_of(values)
+        if criterion is not None:
+            return criterion_losses(criterion, model, table.y[test], Said(said), shown[test])
+        return model._validation_loss(table.y[test], said).mean(axis=0)
+
+    scores = np.stack(list(ordered_map(one, pairs)))
+    return over_folds(scores, np.array([float(len(test)) for _, test in pairs]))
+
+
+def _along(
+    model: Any,
+    gram: Array,
+    table: FoldTable,
+    costs: Array,
+    train: NDArray,
+    test: NDArray,
+    options: BoxOptions,
+) -> NDArray:
+    """Values of every machine at the rows held out, for each cost: shape (n_test, n_costs, n_machines)."""
+    inside, across = gram[np.ix_(train, train)], gram[np.ix_(test, train)]
+    share = len(table.y) / len(train)
+    machines = model._gram_problems(table.y[train], None, inside)
+    values = np.empty((len(test), len(costs), len(machines)))
+    for place, data in enumerate(machines):
+        start = None
+        for step, cost in enumerate(costs.tolist()):
+            problem = data.problem._replace(cost=data.problem.cost * (cost * share))
+            solution = solve_machine(Precomputed(), data._replace(problem=problem), options, start)
+            start = solution
+            values[:, step, place] = across[:, data.rows] @ solution.coef + solution.intercept
+    return values
+
+
+def _positive(owner: Any, call: str, name: str, values: Any) -> NDArray:
+    parameters.require(f"{type(owner).__name__}.{call}", POSITIVE, **{name: values})
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,238 @@
+"""Losses with corners: the dual is a quadratic programme in a box, solved by sequential minimal optimisation.
+
+A small problem is one compiled call on its Gram matrix. A large one goes in rounds: a working set of the rows
+that violate the optimality conditions most, half of it new in each round, is solved on its own small Gram
+matrix, and the gradient of all rows follows by the kernel rows of those that moved. Rows that stay at their
+bounds are left out meanwhile; before the end the gradient of all rows is made afresh in double precision, and
+looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.kernels import Kernel
+from assay.losses import SidedLoss
+from assay.solvers.rkhs.dual import BoxDual
+from assay.solvers.rkhs.free_rows import LARGEST, maximise_over_free
+from assay.solvers.rkhs.kernel_rows import KernelRows
+from assay.solvers.rkhs.loops import (
+    MAX_VIOLATING_PAIR,
+    RANDOM,
+    SECOND_ORDER,
+    pair_steps,
+    single_steps,
+    submatrix,
+)
+from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution, sides_of
+
+WHOLE = 1000
+"""Rows up to which the whole Gram matrix is the working set."""
+
+POLISHED = 300
+"""Free rows up to which a small problem ends with all of them solved for at once."""
+
+WORKING_SET = 512
+RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
+NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
+N_DRAWS = 2**16
+
+
+class BoxOptions(NamedTuple):
+    """How to solve: relative gap to reach, most steps, memory for kernel rows, choice of pairs.
+
+    `draws` gives pairs of whole numbers for the rule "random"; `report` is told the dual value after each
+    round, and true from it asks to stop.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 10**8
+    cache_bytes: float = 1e9
+    rule: str = "second_order"
+    draws: Callable[[int], NDArray[np.int64]] | None = None
+    report: Callable[[float], bool] = lambda value: False
+
+
+def solve_box(
+    problem: RKHSProblem[SidedLoss],
+    kernel: Kernel,
+    X: Any,
+    options: BoxOptions,
+    *,
+    gram: NDArray | None = None,
+    start: Array | None = None,
+) -> RKHSSolution:
+    """Maximise the dual of a machine whose loss has corners.
+
+    Parameters
+    ----------
+    problem : RKHSProblem
+    kernel : Kernel
+        With everything filled in that depends on the table.
+    X : array or CSR matrix of shape (n_samples, n_features)
+    options : BoxOptions
+    gram : array of shape (n_samples, n_samples), optional
+        The Gram matrix in double precision, where the caller has it.
+    start : array of shape (n_samples,), optional
+        A feasible dual point to begin at.
+    """
+    n = len(problem.target)
+    if gram is None and (n <= WHOLE or options.rule != "second_order"):
+        gram = kernel.gram(X.astype(np.float64))
+    if gram is not None:
+        dual = BoxDual(problem, *started(problem, start, gram.__matmul__))
+        n_iter, converged, trace = whole(dual, gram, options)
+        dual.balance()
+        products = gram @ sides_of(dual.nu)
+    else:
+        double = X.astype(np.float64)
+        dual = BoxDual(problem, *started(problem, start, lambda nu: kernel.apply(double, double, nu)))
+        n_iter, converged, trace, products = WorkingSets(dual, kernel, double, options).run()
+    low, high, intercept = dual.intercepts()
+    return RKHSSolution(dual.nu, intercept, (low, high), products, n_iter, converged, trace)
+
+
+def started(
+    problem: RKHSProblem[SidedLoss], start: Array | None, product: Callable[[Array], Array]
+) -> tuple[Array | None, Array | None]:
+    """A dual point to begin at and its gradient."""
+    return (None, None) if start is None else (start.copy(), problem.target - product(start))
+
+
+def whole(dual: BoxDual, gram: NDArray, options: BoxOptions) -> tuple[int, bool, list[float]]:
+    """Steps on the whole Gram matrix, their tolerance tightened until the gap is small enough."""
+    diagonal, n_iter, trace = gram.diagonal().astype(np.float64), 0, [dual.value]
+    allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))
+    smallest = 1e-12 * allowed
+    while True:
+        most = options.max_iter - n_iter
+        n_iter += steps(dual, gram, diagonal, (allowed, most), options)
+        trace.append(dual.value)
+        gap = dual.standing().gap
+        stopped = options.report(trace[-1])
+        if gap <= options.tol or stopped or n_iter >= options.max_iter or allowed <= smallest:
+            polish(dual, gram)
+            return n_iter, gap <= options.tol, trace
+        allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3))
+
+
+def polish(dual: BoxDual, gram: NDArray) -> None:
+    """Take a small problem from nearly solved to solved: its free rows at once, if that helps."""
+    free = np.flatnonzero(dual.free)
+    if 0 < len(free) <= POLISHED:
+        before, value = dual.nu.copy(), dual.standing().gap
+        if maximise_over_free(dual, free, submatrix(gram, free)):
+            dual.gradient[:] = dual.problem.target - gram @ dual.nu
+            if dual.standing().gap > value:
+                dual.nu[:] = before
+                dual.gradient[:] = dual.problem.target - gram @ before
+
+
+def steps(
+    dual: BoxDual, gram: NDArray, diagonal: Array, limits: tuple[float, int], options: BoxOptions
+) -> int:
+    """Steps on a Gram matrix that is the whole of a dual; how many were made."""
+    if not dual.problem.fit_intercept:
+        return int(single_steps(gram, diagonal, dual.bounds, dual.epsilon, dual.nu, dual.gradient, limits)[0])
+    rule, draws = RULES[options.rule], NO_DRAWS
+    tol, most = limits
+    if rule == RANDOM:
+        assert options.draws is not None
+        draws = options.draws(N_DRAWS)
+        most = min(most, N_DRAWS)
+    point = dual.nu, dual.gradient
+    return int(pair_steps(gram, diagonal, dual.bounds, dual.epsilon, *point, (tol, most), rule, draws)[0])
+
+
+class WorkingSets:
+    """Rounds of working sets on all rows, or on those that may still move.
+
+    What a round and a factorisation of the free rows cost is counted, not timed, so that the result does not
+    depend on the machine: the free rows are solved for at once when the rounds since have cost as much.
+    """
+
+    def __init__(self, dual: BoxDual, kernel: Kernel, X: NDArray, options: BoxOptions) -> None:
+        self.dual, self.kernel, self.X, self.options = dual, kernel, X, options
+        self.diagonal = kernel.diagonal(X).astype(np.float64)
+        n_kept = max(int(options.cache_bytes // (4 * X.shape[0])), 2 * WORKING_SET)
+        self.rows = KernelRows(kernel, X, n_kept=n_kept)
+        self.n_iter, self.trace = 0, [dual.value]
+
+    def run(self) -> tuple[int, bool, list[float], Array]:
+        """Rounds until the gap of all rows, measured in double precision, is small enough."""
+        tol = self.options.tol
+        while True:
+            ended = self._rounds()
+            self.dual.balance()
+            products = exact_products(self.kernel, self.X, self.dual.nu)
+            self.dual.gradient[:] = self.dual.problem.target - (products[:, 0] - products[:, 1])
+            gap = self.dual.standing().gap
+            if gap <= tol or ended:
+                return self.n_iter, gap <= tol, self.trace, products
+
+    def _rounds(self) -> bool:
+        """Rounds until the gap as the gradient knows it is small; true when the limit of steps ends them."""
+        dual, options, n = self.dual, self.options, len(self.dual.nu)
+        members, cost = np.empty(0, dtype=np.intp), 0.0
+        while True:
+            violation, _, gap = dual.standing()
+            if gap <= options.tol:
+                return False
+            if self.n_iter >= options.max_iter or options.report(self.trace[-1]):
+                return True
+            n_free = int(dual.free.sum())
+            if gap < 0.1 and n_free <= LARGEST and cost > n_free**3 / 60 + 3.0 * n * n_free:
+                cost = 0.0
+                free = np.flatnonzero(dual.free)
+                gram = self.kernel.gram(self.X[free])
+                if maximise_over_free(dual, free, gram):
+                    return False
+            members = chosen_members(dual, members)
+            cost += self._round(members, 0.1 * violation)
+
+    def _round(self, members: NDArray[np.intp], tol: float) -> float:
+        """Solve one working set and let the gradient of all rows follow; what it cost, in values read."""
+        dual, rows, before = self.dual, self.rows, self.rows.n_computed
+        slots = rows.slots(members)
+        small = BoxDual(dual.problem.take(members), dual.nu[members], dual.gradient[members])
+        old = small.nu.copy()
+        most = min(self.options.max_iter - self.n_iter, 100 * len(members))
+        gram = rows.kept[np.ix_(slots, members)]
+        made = steps(small, gram, self.diagonal[members], (tol, most), self.options)
+        self.n_iter += made
+        moved = np.flatnonzero(small.nu != old)
+        dual.nu[members] = small.nu
+        rows.subtract(slots[moved], small.nu[moved] - old[moved], dual.gradient)
+        self.trace.append(dual.value)
+        n = len(dual.nu)
+        return 3.0 * (rows.n_computed - before) * n + 0.3 * len(moved) * n + 3.0 * made * len(members)
+
+
+def chosen_members(dual: BoxDual, members: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The later half of the last working set, and the rows that rise and fall the most for the rest."""
+    keep = members[len(members) // 2 :]
+    n_new = WORKING_SET - len(keep)
+    rises, falls = dual.rises, dual.falls
+    if not dual.problem.fit_intercept:
+        worst = np.maximum(rises, -falls)
+        worst[keep] = -np.inf
+        return np.concatenate([keep, largest(worst, n_new)])
+    rises[keep], falls[keep] = -np.inf, np.inf
+    up = largest(rises, n_new // 2)
+    falls[up] = np.inf
+    return np.concatenate([keep, up, largest(-falls, n_new - n_new // 2)])
+
+
+def largest(values: Array, count: int) -> NDArray[np.intp]:
+    """Places of the largest values, in the order of the rows."""
+    return np.sort(np.argpartition(-values, count)[:count])
+
+
+def exact_products(kernel: Kernel, X: NDArray, coef: Array) -> Array:
+    """K ν⁺ and K ν⁻ in double precision, from the kernel itself."""
+    support = np.flatnonzero(coef)
+    return kernel.apply(X, X[support], sides_of(coef)[support])

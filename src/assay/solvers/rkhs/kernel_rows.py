@@ -1,0 +1,73 @@
+"""Rows of a Gram matrix, computed in blocks when they are asked for and kept in single precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.kernels import Kernel
+from assay.kernels.tiles import fill_wide
+from assay.rows import ordered_map
+from assay.solvers.rkhs.loops import subtract_rows
+
+PIECE = 4096
+"""Columns of the gradient that one thread updates at a time: they stay in its cache."""
+
+
+class KernelRows:
+    """The rows k(x_i, ·) that were asked for last, as many as fit.
+
+    Single precision halves the memory and the time to read them. What it loses is put right by the solver,
+    which makes the values of h afresh in double precision before it ends.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, *, n_kept: int) -> None:
+        self.kernel, self.X = kernel, X.astype(np.float32)
+        n = X.shape[0]
+        self.kept = np.empty((min(n_kept, n), n), dtype=np.float32)
+        self.slot_of = np.full(n, -1, dtype=np.intp)
+        self._owner = np.full(len(self.kept), -1, dtype=np.intp)
+        self._used = np.zeros(len(self.kept), dtype=np.int64)
+        self._clock = 0
+        self.n_computed = 0
+
+    def slots(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where the kernel rows of some rows are kept; those that are missing are computed."""
+        self._clock += 1
+        found = self.slot_of[rows]
+        self._used[found[found >= 0]] = self._clock
+        missing = rows[found < 0]
+        if len(missing):
+            oldest = (
+                np.argpartition(self._used, len(missing) - 1)[: len(missing)]
+                if len(missing) < len(self._used)
+                else np.arange(len(self._used))
+            )
+            oldest.sort()
+            self.slot_of[self._owner[oldest[self._owner[oldest] >= 0]]] = -1
+            self._owner[oldest], self._used[oldest] = missing, self._clock
+            self.slot_of[missing] = oldest
+            self._compute(missing, oldest)
+        return self.slot_of[rows]
+
+    def _compute(self, rows: NDArray[np.intp], slots: NDArray[np.intp]) -> None:
+        self.n_computed += len(rows)
+        fill = self.kernel._open(self.X[rows], self.X)
+        if np.array_equal(slots, np.arange(slots[0], slots[0] + len(slots))):
+            fill_wide(fill, self.kept[slots[0] : slots[0] + len(slots)])
+        else:
+            block = np.empty((len(rows), self.X.shape[0]), dtype=np.float32)
+            fill_wide(fill, block)
+            self.kept[slots] = block
+
+    def subtract(self, slots: NDArray[np.intp], change: NDArray[np.float64], gradient: NDArray) -> None:
+        """Subtract Σ change · (kernel row) from the gradient, a piece of it per thread."""
+        n = len(gradient)
+
+        def piece(start: int) -> None:
+            subtract_rows(self.kept, slots, change, gradient, start, min(start + PIECE, n))
+
+        for _ in ordered_map(piece, range(0, n, PIECE)):
+            pass

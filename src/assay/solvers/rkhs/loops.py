@@ -1,0 +1,217 @@
+"""Loops of the box-constrained dual: one variable ν per row, its two one-sided slopes, steps of pairs.
+
+The dual is Σ(y ν − ε|ν|) − ½ νᵀKν over −lower ≤ ν ≤ upper, with Σν = 0 for an intercept. `gradient` is y −
+Kν. Moving ν_i up gains `rise`, moving it down costs `fall`: they differ by the corner of ε|ν| at 0. The point
+is a maximum when no rise exceeds a fall (with an intercept), or 0 lies between them in every row (without).
+"""
+
+import numpy as np
+
+from assay.loops import compiled, inlined, searching
+
+SECOND_ORDER, MAX_VIOLATING_PAIR, RANDOM = 0, 1, 2
+
+
+@inlined
+def rise(gradient, nu, upper, epsilon):  # type: ignore[no-untyped-def]
+    """Slope of the dual as ν grows; −inf at its upper bound."""
+    if nu >= upper:
+        return -np.inf
+    return gradient - epsilon if nu >= 0.0 else gradient + epsilon
+
+
+@inlined
+def fall(gradient, nu, lower, epsilon):  # type: ignore[no-untyped-def]
+    """Slope of the dual as ν falls, with the sign of growth; inf at its lower bound."""
+    if nu <= -lower:
+        return np.inf
+    return gradient + epsilon if nu <= 0.0 else gradient - epsilon
+
+
+@inlined
+def room_above(nu, upper, epsilon):  # type: ignore[no-untyped-def]
+    """How far ν may grow before its slope jumps or the box ends."""
+    return -nu if nu < 0.0 and epsilon > 0.0 else upper - nu
+
+
+@inlined
+def room_below(nu, lower, epsilon):  # type: ignore[no-untyped-def]
+    """How far ν may fall before its slope jumps or the box ends."""
+    return nu if nu > 0.0 and epsilon > 0.0 else nu + lower
+
+
+@compiled
+def slopes(gradient, nu, upper, lower, epsilon, rises, falls):  # type: ignore[no-untyped-def]
+    """Both slopes of every row; returns the largest rise and the least fall."""
+    largest, least = -np.inf, np.inf
+    for i in range(nu.shape[0]):
+        rises[i] = rise(gradient[i], nu[i], upper[i], epsilon)
+        falls[i] = fall(gradient[i], nu[i], lower[i], epsilon)
+        largest, least = max(largest, rises[i]), min(least, falls[i])
+    return largest, least
+
+
+@compiled
+def gap_sums(gradient, nu, upper, lower, target, epsilon, intercept):  # type: ignore[no-untyped-def]
+    """Σ of the gaps of the rows, Σ of their losses and ‖h‖² at a point."""
+    gap, loss, norm = 0.0, 0.0, 0.0
+    for i in range(nu.shape[0]):
+        residual = gradient[i] - intercept
+        value = upper[i] * max(residual - epsilon, 0.0) + lower[i] * max(-residual - epsilon, 0.0)
+        gap += max(value - nu[i] * residual + epsilon * abs(nu[i]), 0.0)
+        loss += value
+        norm += nu[i] * (target[i] - gradient[i])
+    return gap, loss, norm
+
+
+@searching
+def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  # type: ignore[no-untyped-def]
+    """Maximise the dual over pairs ν_i + t, ν_j − t; returns the steps made and the violation left.
+
+    The row of the largest rise is paired with the one that promises the largest gain ("second order"), with
+    that of the least fall, or both are drawn. `box` holds upper and lower bounds, `limits` the tolerance and
+    the most steps.
+
+    `above[k]` is rise − gradient and `below[k]` fall − gradient: they change with ν_k alone, so that one pass
+    of vector code finds the largest rise of all rows.
+    """
+    upper, lower = box[0], box[1]
+    tol, max_iter = limits
+    n = nu.shape[0]
+    above, below, gains = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(n):
+        above[k] = rise(0.0, nu[k], upper[k], epsilon)
+        below[k] = fall(0.0, nu[k], lower[k], epsilon)
+    violation, step = np.inf, 0
+    while step < max_iter:
+        highest, lowest = -np.inf, np.inf
+        for k in range(n):
+            highest = max(highest, gradient[k] + above[k])
+            lowest = min(lowest, gradient[k] + below[k])
+        violation = highest - lowest
+        if not violation > tol:
+            break
+        step += 1
+        if rule == RANDOM:
+            i, j = drawn_pair(draws[step - 1], gradient, above, below)
+            if gradient[i] + above[i] <= gradient[j] + below[j]:
+                continue
+        else:
+            i = place_of(highest, gradient, above)
+            j = place_of(lowest, gradient, below)
+        if rule == SECOND_ORDER:
+            best, base, floor = 0.0, diagonal[i], 1e-12 * diagonal[i] + 1e-300
+            for k in range(n):
+                excess = max(highest - gradient[k] - below[k], 0.0)
+                gains[k] = excess * excess / max(base + diagonal[k] - 2.0 * K[i, k], floor)
+                best = max(best, gains[k])
+            for k in range(n):
+                if gains[k] == best:
+                    j = k
+                    break
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], 1e-12 * diagonal[i] + 1e-300)
+        room_i, room_j = room_above(nu[i], upper[i], epsilon), room_below(nu[j], lower[j], epsilon)
+        length = min((gradient[i] + above[i] - gradient[j] - below[j]) / curvature, room_i, room_j)
+        # A bound that is reached is reached exactly: which rows are free is read off ν.
+        nu[i] = end_above(nu[i], upper[i], epsilon) if length == room_i else nu[i] + length
+        nu[j] = end_below(nu[j], lower[j], epsilon) if length == room_j else nu[j] - length
+        for k in (i, j):
+            above[k] = rise(0.0, nu[k], upper[k], epsilon)
+            below[k] = fall(0.0, nu[k], lower[k], epsilon)
+        for k in range(n):
+            gradient[k] -= length * (K[i, k] - K[j, k])
+    return step, violation
+
+
+@inlined
+def place_of(value, gradient, offset):  # type: ignore[no-untyped-def]
+    """First row whose slope is this value."""
+    for k in range(gradient.shape[0]):
+        if gradient[k] + offset[k] == value:
+            return k
+    return 0
+
+
+@inlined
+def drawn_pair(draw, gradient, above, below):  # type: ignore[no-untyped-def]
+    """Two drawn rows, the one to rise first."""
+    n = gradient.shape[0]
+    i, j = draw[0] % n, draw[1] % n
+    forth = gradient[i] + above[i] - gradient[j] - below[j]
+    back = gradient[j] + above[j] - gradient[i] - below[i]
+    return (j, i) if back > forth else (i, j)
+
+
+@inlined
+def end_above(nu, upper, epsilon):  # type: ignore[no-untyped-def]
+    """Where the room above ends."""
+    return 0.0 if nu < 0.0 and epsilon > 0.0 else upper
+
+
+@inlined
+def end_below(nu, lower, epsilon):  # type: ignore[no-untyped-def]
+    """Where the room below ends."""
+    return 0.0 if nu > 0.0 and epsilon > 0.0 else -lower
+
+
+@compiled
+def single_steps(K, diagonal, box, epsilon, nu, gradient, limits):  # type: ignore[no-untyped-def]
+    """Maximise the dual over one ν_i at a time, that of the largest gain; no intercept, so no Σν = 0."""
+    upper, lower = box[0], box[1]
+    tol, max_iter = limits
+    n = nu.shape[0]
+    violation = np.inf
+    for step in range(max_iter):
+        best, i, violation, slope = -1.0, -1, 0.0, 0.0
+        for k in range(n):
+            up = rise(gradient[k], nu[k], upper[k], epsilon)
+            down = fall(gradient[k], nu[k], lower[k], epsilon)
+            excess = up if up > -down else -down
+            if excess > 0.0:
+                violation = max(violation, excess)
+                gain = excess * excess / max(diagonal[k], 1e-300)
+                if gain > best:
+                    best, i, slope = gain, k, up if up > -down else down
+        if i < 0 or violation <= tol:
+            return step, violation
+        length = slope / max(diagonal[i], 1e-300)
+        if length > 0.0:
+            room = room_above(nu[i], upper[i], epsilon)
+            length = min(length, room)
+            nu[i] = end_above(nu[i], upper[i], epsilon) if length == room else nu[i] + length
+        else:
+            room = room_below(nu[i], lower[i], epsilon)
+            length = -min(-length, room)
+            nu[i] = end_below(nu[i], lower[i], epsilon) if -length == room else nu[i] + length
+        for k in range(n):
+            gradient[k] -= length * K[i, k]
+    return max_iter, violation
+
+
+@compiled
+def subtract_rows(cache, slots, change, gradient, start, stop):  # type: ignore[no-untyped-def]
+    """Subtract Σ change · (kernel row) from a piece of the gradient, four kernel rows at a time."""
+    n, m = slots.shape[0], 0
+    while m + 3 < n:
+        a, b, c, d = change[m], change[m + 1], change[m + 2], change[m + 3]
+        p, q, r, s = cache[slots[m]], cache[slots[m + 1]], cache[slots[m + 2]], cache[slots[m + 3]]
+        for k in range(start, stop):
+            gradient[k] -= a * p[k] + b * q[k] + c * r[k] + d * s[k]
+        m += 4
+    while m < n:
+        a, p = change[m], cache[slots[m]]
+        for k in range(start, stop):
+            gradient[k] -= a * p[k]
+        m += 1
+
+
+@compiled
+def submatrix(matrix, rows):  # type: ignore[no-untyped-def]
+    """Some rows and the same columns of a matrix."""
+    n = rows.shape[0]
+    result = np.empty((n, n), dtype=matrix.dtype)
+    for i in range(n):
+        line = matrix[rows[i]]
+        for j in range(n):
+            result[i, j] = line[rows[j]]
+    return result

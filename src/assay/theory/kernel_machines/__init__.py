@@ -1,0 +1,1 @@
+"""Executable theory of kernel machines."""

@@ -1,0 +1,1 @@
+"""Theorems on kernels and their spaces, seen at work."""

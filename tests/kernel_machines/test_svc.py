@@ -1,0 +1,397 @@
+"""Support vector classification: primal and dual, conditions, sets, paths, constraints."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+from sklearn import svm
+from sklearn.datasets import load_iris
+
+from assay.datasets import TwoMoons
+from assay.kernel_machines import SVC
+from assay.kernels import Gaussian
+from assay.linear import LinearSVC, LogisticRegression
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = TwoMoons(noise_std=0.3).sample(60, random_state=0)
+    return X, np.where(y == y.max(), 1, -1)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    kept = np.sort(
+        np.unique(X, axis=0, return_index=True)[1]
+    )  # of equal rows the coefficients are not unique
+    return X[kept], y[kept]
+
+
+def dual_by_programming(K, y, C):
+    """Maximiser of Σα − ½ αᵀQα over 0 ≤ α ≤ C, yᵀα = 0, by a general solver that shares nothing."""
+    Q = y[:, None] * K * y
+    result = optimize.minimize(
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        np.zeros(len(y)),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, C)] * len(y),
+        constraints={"type": "eq", "fun": lambda a: y @ a, "jac": lambda a: y.astype(float)},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+    assert result.success
+    return result.x, -result.fun
+
+
+@pytest.mark.spec("sangnier/M-1.4.6-a", "sangnier/M-1.4.3-a", "wei/M8.10")
+@pytest.mark.parametrize("C", [0.3, 5.0])
+def test_the_dual_is_solved_and_gives_back_the_machine(moons, C):
+    X, y = moons
+    K = Gaussian(0.7).gram(X)
+    alpha, value = dual_by_programming(K, y, C)
+    model = SVC(C=C, gamma=0.7, tol=1e-10).fit(X, y)
+    assert model.dual_value_[0] == pytest.approx(value, rel=1e-6)
+    assert model.primal_value_[0] == pytest.approx(value, rel=1e-6)  # no gap: strong duality
+    nu = np.zeros(len(y))
+    nu[model.support_] = model.dual_coef_[0]
+    np.testing.assert_allclose(nu, y * alpha, atol=2e-4 * C)
+    free = (alpha > 1e-4 * C) & (alpha < (1 - 1e-4) * C)
+    b = y[free] - K[free] @ (y * alpha)
+    assert np.ptp(b) < 1e-3
+    assert model.intercept_[0] == pytest.approx(b.mean(), abs=1e-4)
+    np.testing.assert_allclose(model.decision_function(X), K @ nu + model.intercept_[0], atol=1e-10)
+
+
+@pytest.mark.spec("sangnier/M-1.4.1-a", "sangnier/T-1.4.1-a")
+def test_the_primal_of_slacks_and_the_penalised_hinge_are_one_problem(moons):
+    X, y = moons
+    strength = 0.05  # Sangnier's λ
+    C = 1 / (strength * len(y))
+    model = SVC(C=C, kernel="linear", tol=1e-12).fit(X, y)
+
+    def penalised(point):  # (P2)
+        w, b = point[:2], point[2]
+        return strength / 2 * w @ w + np.maximum(0, 1 - y * (X @ w + b)).mean()
+
+    w, b = model.coef_[0], model.intercept_[0]
+    least = min(
+        optimize.minimize(
+            penalised, np.r_[w, b] + shift, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13}
+        ).fun
+        for shift in (0.0, 0.1, -0.1)
+    )
+    assert penalised(np.r_[w, b]) <= least + 1e-9
+    # (P3) is λ⁻¹ times (P2), slacks at their least, max(0, 1 − y f).
+    assert model.primal_value_[0] == pytest.approx(penalised(np.r_[w, b]) / strength, rel=1e-8)
+    slack = np.maximum(0, 1 - y * (X @ w + b))
+    np.testing.assert_allclose(model.slack_, slack, atol=1e-10)
+    assert model.primal_value_[0] == pytest.approx(0.5 * w @ w + C * slack.sum(), rel=1e-10)
+    assert model.loss_value_[0] == pytest.approx(C * slack.sum(), rel=1e-10)
+    # The house's λ on the mean is half of it, and either may be given.
+    assert model.penalty_strength_ == pytest.approx(strength / 2)
+    again = SVC(penalty_strength=strength / 2, kernel="linear", tol=1e-12).fit(X, y)
+    assert pytest.approx(C) == again.C_
+    np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-6)
+    assert np.array_equal(slack > 1, y * model.decision_function(X) < 0)  # beyond 1: on the wrong side
+
+
+@pytest.mark.spec("sangnier/P-1.4.3")
+def test_a_linear_kernel_gives_the_linear_machine(iris):
+    X, y = iris[0][50:], iris[1][50:]
+    machine = SVC(kernel="linear", C=0.5, tol=1e-9).fit(X, y)
+    linear = LinearSVC(C=0.5, loss="hinge", intercept_scaling=None, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(machine.coef_, linear.coef_, atol=1e-4)
+    np.testing.assert_allclose(machine.intercept_, linear.intercept_, atol=1e-3)
+
+
+@pytest.mark.spec("sangnier/T-1.4.6-a", "wei/T8.4", "sangnier/M-1.4.6-c")
+def test_every_row_is_where_its_coefficient_says(moons):
+    X, y = moons
+    C = 2.0
+    model = SVC(C=C, gamma=0.5, tol=1e-12).fit(X, y)
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
+    value = y * model.decision_function(X)
+    assert alpha.min() >= 0
+    assert alpha.max() <= C
+    assert y @ alpha == pytest.approx(0, abs=1e-10)
+    assert np.all(alpha[value > 1 + 1e-6] == 0)
+    assert np.all(alpha[value < 1 - 1e-6] == C)
+    assert np.all(value[alpha == 0] >= 1 - 1e-6)
+    assert np.all(value[alpha == C] <= 1 + 1e-6)
+    free = (alpha > 0) & (alpha < C)
+    np.testing.assert_allclose(value[free], 1, atol=1e-5)
+    assert np.abs(alpha * (value - 1 + model.slack_)).max() < 1e-5  # complementary slackness
+    assert model.kkt_violations_.max() < 1e-5
+    sets = model.point_sets()
+    for sign, name in ((1, "+"), (-1, "-")):
+        assert np.array_equal(sets["M" + name], np.flatnonzero(free & (y == sign)))
+        assert np.array_equal(sets["I" + name], np.flatnonzero((alpha == C) & (y == sign)))
+        assert np.array_equal(sets["O" + name], np.flatnonzero((alpha == 0) & (y == sign)))
+    on_or_inside = np.concatenate([sets[name] for name in ("M+", "M-", "I+", "I-")])
+    assert set(model.support_) == set(on_or_inside)  # the union, not the intersection
+    norm = np.sqrt((alpha * y) @ Gaussian(0.5).gram(X) @ (alpha * y))
+    assert model.rkhs_norm_[0] == pytest.approx(norm)
+    assert model.margin_[0] == pytest.approx(1 / norm)
+
+
+@pytest.mark.spec("sangnier/T-1.4.6-a")
+def test_violations_tell_the_row_whose_label_was_swapped(moons):
+    X, y = moons
+    model = SVC(C=2.0, gamma=0.5).fit(X, y)
+    sure = int(np.argmax(y * model.decision_function(X)))
+    swapped = y.copy()
+    swapped[sure] *= -1
+    assert model.certify(X, y).holds
+    assert not model.certify(X, swapped).holds
+
+
+@pytest.mark.spec("sangnier/M-1.4.6-a", "sangnier/T-1.4.6-a")
+def test_without_a_row_on_the_margin_the_intercept_is_the_middle_of_an_interval():
+    X, y = np.array([[-1.0], [-1.0], [1.0], [1.0]]), np.array([-1, -1, 1, 1])
+    model = SVC(kernel="linear", C=0.05).fit(X, y)
+    assert np.all(model.point_sets_ == 2)  # all at the bound: w = 2 · 2 · 0.05 = 0.2
+    np.testing.assert_allclose(model.coef_, [[0.2]])
+    # Any b with y(0.2 y + b) ≤ 1 is as good: |b| ≤ 0.8.
+    np.testing.assert_allclose(model.intercept_interval_, [[-0.8, 0.8]], atol=1e-12)
+    assert model.intercept_[0] == pytest.approx(0, abs=1e-12)
+
+    def objective(b):
+        return 0.5 * 0.04 + 0.05 * np.maximum(0, 1 - y * (0.2 * X[:, 0] + b)).sum()
+
+    assert objective(0.79) == pytest.approx(model.primal_value_[0])
+    assert objective(0.81) > model.primal_value_[0] + 1e-4
+
+
+@pytest.mark.spec("sangnier/M-1.4.6-b")
+@pytest.mark.parametrize("rule", ["random", "max_violating_pair", "second_order"])
+def test_steps_of_pairs_raise_the_dual_to_its_maximum(moons, rule):
+    X, y = moons
+    model = SVC(C=1.0, gamma=0.5, working_set=rule, history=True, tol=1e-8, random_state=0).fit(X, y)
+    (trace,) = model.history_
+    assert trace[0] == 0  # α = 0
+    assert np.all(np.diff(trace) >= -1e-12)
+    _, value = dual_by_programming(Gaussian(0.5).gram(X), y, 1.0)
+    assert trace[-1] == pytest.approx(value, rel=1e-6)
+    assert model.converged_
+
+
+@pytest.mark.spec("sangnier/M-1.4.6-b")
+def test_one_step_solves_the_dual_in_two_variables(moons):
+    X, y = moons[0][:20], moons[1][:20]
+    K = Gaussian(0.5).gram(X)
+    with pytest.warns(match="stopped at a relative duality gap"):
+        one = SVC(C=1.0, gamma=0.5, working_set="max_violating_pair", max_iter=1).fit(X, y)
+    alpha = np.zeros(20)
+    alpha[one.support_] = one.dual_coef_[0] * y[one.support_]
+    i, j = one.support_
+    Q = y[:, None] * K * y
+    assert y[i] != y[j]
+
+    def value(size):  # along the segment where y_i α_i + y_j α_j stays 0
+        a = np.zeros(20)
+        a[[i, j]] = size
+        return a.sum() - 0.5 * a @ Q @ a
+
+    best = optimize.minimize_scalar(
+        lambda size: -value(size), bounds=(0, 1), method="bounded", options={"xatol": 1e-12}
+    )
+    np.testing.assert_allclose(alpha[[i, j]], best.x, atol=1e-6)
+
+
+@pytest.mark.spec("sangnier/P-1.4.6")
+def test_more_cost_gives_fewer_support_vectors_and_folds_choose_it(moons):
+    X, y = moons
+    path = SVC(gamma=0.5).path(X, y, [0.01, 1.0, 100.0])
+    assert np.all(np.diff(path.n_support) < 0)
+    assert np.all(np.diff(path.rkhs_norm[:, 0]) > 0)
+    assert np.all(np.diff(path.loss[:, 0]) < 0)
+    for model in path.models:  # started from the one before, each is what it would be alone
+        alone = SVC(gamma=0.5, C=model.C).fit(X, y)
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=2e-3)
+    chosen = SVC().select(X, y, Cs=[0.01, 1.0, 100.0], gammas=[0.05, 0.5, 50.0], cv=4, random_state=0)
+    order = np.random.default_rng(0).permutation(len(y))
+    parts = np.array_split(order, 4)
+    errors = []
+    for gamma in (0.05, 0.5, 50.0):
+        for C in (0.01, 1.0, 100.0):
+            wrong = []
+            for part in parts:
+                train = np.setdiff1d(order, part)
+                fit = svm.SVC(random_state=0, C=C * len(y) / len(train), gamma=gamma, tol=1e-6).fit(
+                    X[train], y[train]
+                )
+                wrong.append(np.mean(fit.predict(X[part]) != y[part]))
+            errors.append(np.mean(wrong))
+    np.testing.assert_allclose(chosen.curve, errors, atol=1e-9)
+    assert errors[chosen.index] == min(errors)
+    assert chosen.best["C"] == chosen.model.C
+
+
+@pytest.mark.spec("sangnier/M-1.4.7-a", "sangnier/T-1.4.7-a", "wei/M8.11")
+def test_ball_budget_and_penalty_are_three_names_of_one_machine(moons):
+    X, y = moons
+    penalised = SVC(C=0.7, gamma=0.5, fit_intercept=False, tol=1e-12).fit(X, y)
+    ball = SVC(radius=float(penalised.rkhs_norm_[0]), gamma=0.5, fit_intercept=False).fit(X, y)
+    budget = SVC(budget=float(penalised.slack_.sum()), gamma=0.5, fit_intercept=False).fit(X, y)
+    for model in (ball, budget):
+        assert pytest.approx(0.7, rel=1e-3) == model.C_
+        np.testing.assert_allclose(model.decision_function(X), penalised.decision_function(X), atol=1e-4)
+        assert model.certify(X, y).holds
+    assert ball.rkhs_norm_[0] == pytest.approx(penalised.rkhs_norm_[0], rel=1e-5)
+    # No function of the ball has a smaller mean loss: a general solver over ‖h‖ ≤ c.
+    K = Gaussian(0.5).gram(X)
+    root = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
+    c = penalised.rkhs_norm_[0]
+
+    def loss(v):
+        return np.maximum(0, 1 - y * (root @ v)).mean()
+
+    rng = np.random.default_rng(0)
+    mine = loss(np.linalg.solve(root, ball.decision_function(X)))
+    for _ in range(200):
+        v = np.linalg.solve(root, ball.decision_function(X)) + 0.05 * rng.normal(size=len(y))
+        assert loss(v * min(1, c / np.linalg.norm(v))) >= mine - 1e-6
+
+
+@pytest.mark.spec("sangnier/T-1.4.7-c")
+def test_the_risk_bound_is_that_of_a_ball_fixed_beforehand():
+    law = TwoMoons(noise_std=0.1)
+    X, y = law.sample(1500, random_state=0)
+    with pytest.raises(ValueError, match="fixed before the data"):
+        SVC(fit_intercept=False, gamma=1.0).fit(X, y).risk_certificate(X, y)
+    with pytest.raises(ValueError, match="without an intercept"):
+        SVC(radius=2.0, gamma=1.0).fit(X[:100], y[:100]).risk_certificate(X[:100], y[:100])
+    model = SVC(radius=2.0, fit_intercept=False, gamma=1.0).fit(X, y)
+    bound = model.risk_certificate(X, y, delta=0.1)
+    margins = np.where(y == y.max(), 1, -1) * model.decision_function(X)
+    mean = np.maximum(0, 1 - margins).mean()
+    n, c, kappa = len(y), 2.0, 1.0
+    value = mean + 4 * c * kappa / np.sqrt(n) + (1 + c * kappa) * np.sqrt(np.log(1 / 0.1) / (2 * n))
+    assert bound.value == pytest.approx(value, rel=1e-9)
+    assert not bound.vacuous
+    X_new, y_new = law.sample(4000, random_state=1)
+    assert np.mean(model.predict(X_new) != y_new) <= bound.value
+    # A penalty λ fixes the ball 1/√λ: the objective at 0 is 1.
+    penalised = SVC(penalty_strength=0.25, fit_intercept=False, gamma=1.0).fit(X, y)
+    assert penalised.rkhs_norm_[0] <= 2.0
+    other = np.maximum(0, 1 - np.where(y == y.max(), 1, -1) * penalised.decision_function(X)).mean()
+    assert penalised.risk_certificate(X, y, 0.1).value == pytest.approx(value - mean + other, rel=1e-9)
+
+
+@pytest.mark.spec("sangnier/X21-1.1")
+def test_hinge_gives_few_support_vectors_where_logistic_has_all_rows(moons):
+    X, y = moons
+    model = SVC(kernel="linear", C=1.0, tol=1e-9).fit(X, y)
+    w = model.coef_[0]
+    assert model.primal_value_[0] == pytest.approx(
+        0.5 * w @ w + np.maximum(0, 1 - y * (X @ w + model.intercept_)).sum()
+    )
+    assert model.margin_[0] == pytest.approx(1 / np.linalg.norm(w))
+    assert len(model.support_) < len(y) / 2
+    logistic = LogisticRegression(C=1.0).fit(X, y)
+    slopes = 1 / (1 + np.exp(y * logistic.decision_function(X)))  # the dual point of logistic regression
+    assert np.all(slopes > 0)
+    assert not hasattr(model, "predict_proba") or model.probability is not True
+
+
+def test_the_leave_one_out_error_is_below_its_bound(moons):
+    X, y = moons
+    model = SVC(C=1.0, gamma=2.0).fit(X, y)
+    wrong = 0
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        wrong += (
+            svm.SVC(random_state=0, C=1.0, gamma=2.0, tol=1e-6).fit(X[rest], y[rest]).predict(X[i : i + 1])[0]
+            != y[i]
+        )
+    claim = model.certify(X, y, leave_one_out=True)[-1]
+    assert claim.value == pytest.approx(wrong / len(y))
+    assert claim.holds
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    range_of_kernel = 1 - Gaussian(2.0).gram(X).min()
+    share = np.mean(2 * alpha * range_of_kernel + model.slack_ >= 1 - 1e-9)
+    assert model.leave_one_out_bound_ == pytest.approx(share)
+
+
+@pytest.mark.parametrize("options", [{}, {"decision_function_shape": "ovo"}, {"break_ties": True}])
+def test_several_classes_are_laid_out_and_voted_as_in_scikit_learn(iris, options):
+    X, y = iris
+    model = SVC(C=3.0, tol=1e-9, **options).fit(X, y)
+    other = svm.SVC(random_state=0, C=3.0, tol=1e-8, **options).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-4)
+    assert np.array_equal(model.predict(X), other.predict(X))
+    assert np.array_equal(model.support_, other.support_)
+    assert np.array_equal(model.n_support_, other.n_support_)
+    np.testing.assert_allclose(model.dual_coef_, other.dual_coef_, atol=1e-3)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-4)
+    np.testing.assert_allclose(model.support_vectors_, other.support_vectors_)
+
+
+def test_each_class_against_the_rest_takes_the_largest_value(iris):
+    X, y = iris
+    model = SVC(multi_class="ovr", tol=1e-9).fit(X, y)
+    values = np.column_stack(
+        [SVC(tol=1e-9, gamma=model.kernel_.gamma).fit(X, y == k).decision_function(X) for k in range(3)]
+    )
+    np.testing.assert_allclose(model.decision_function(X), values, atol=1e-4)
+    assert np.array_equal(model.predict(X), values.argmax(axis=1))
+    assert model.certify(X, y).holds
+
+
+def test_the_most_probable_class_is_the_one_predicted(iris):
+    X, y = iris
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(len(y)) < 0.2, rng.integers(0, 3, len(y)), y)
+    for target in (noisy, noisy == 1):
+        model = SVC(probability=True).fit(X, target)
+        chances = model.predict_proba(X)
+        np.testing.assert_allclose(chances.sum(axis=1), 1)
+        assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    model.inverse_temperature_ *= 1.01
+    assert not model.certify(X, target).holds
+
+
+def test_squares_of_slacks_are_minimised_too(moons):
+    X, y = moons
+    K = Gaussian(0.5).gram(X)
+    model = SVC(loss="squared_hinge", C=1.5, gamma=0.5, fit_intercept=False, tol=1e-12).fit(X, y)
+
+    def objective(a):
+        f = K @ a
+        return 0.5 * a @ f + 1.5 * (np.maximum(0, 1 - y * f) ** 2).sum()
+
+    def slope(a):
+        f = K @ a
+        return K @ (a - 3.0 * y * np.maximum(0, 1 - y * f))
+
+    least = optimize.minimize(
+        objective, np.zeros(len(y)), jac=slope, method="BFGS", options={"gtol": 1e-10}
+    ).fun
+    assert model.primal_value_[0] == pytest.approx(least, rel=1e-6)
+    assert model.certify(X, y).holds
+
+
+def test_working_sets_and_free_rows_give_the_machine_of_the_whole_matrix():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1300, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=1300) > 0, 1, -1)
+    for C in (1.0, 300.0):
+        large = SVC(C=C, gamma=0.3, kernel=Gaussian(0.3)).fit(X, y)
+        other = svm.SVC(random_state=0, C=C, gamma=0.3, tol=1e-5, cache_size=500).fit(X, y)
+        assert large.certificates_.holds
+        np.testing.assert_allclose(
+            large.decision_function(X[:200]), other.decision_function(X[:200]), atol=1e-2
+        )
+        # Blocks of kernel rows, each in single precision and few at a time, change nothing that is certified.
+        from assay.kernel_machines.support_vectors import base
+
+        kept, base.SHARED_GRAM = base.SHARED_GRAM, 100
+        try:
+            blocks = SVC(C=C, gamma=0.3, kernel=Gaussian(0.3), cache_size=1).fit(X, y)
+            again = blocks.certify(X, y)
+        finally:
+            base.SHARED_GRAM = kept
+        assert again.holds
+        assert blocks.dual_value_[0] == pytest.approx(large.dual_value_[0], rel=3e-6)
