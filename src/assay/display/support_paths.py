@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, colors, whole_numbers
-from assay.display.support_sets import BOUND, is_cornered, kernel_name, sets_of_rows
+from assay.display.support_sets import BOUND, is_cornered, kernel_name, sets_of_fit
 
 
 class SupportPathDisplay(Display, needs=("X", "y")):
@@ -148,7 +148,7 @@ class DualWeightsDisplay(Display):
         weights = np.abs(np.asarray(estimator.dual_coef_, dtype=float))
         places = np.nonzero(weights.ravel())[0]
         order = places[np.argsort(-weights.ravel()[places], kind="stable")]
-        sets, at_bound = sets_of_rows(estimator), None
+        sets, at_bound = sets_of_fit(estimator), None
         if len(estimator.intercept_) == 1 and is_cornered(estimator):
             at_bound = sets[np.asarray(estimator.support_)][order] == BOUND
         n_support, n_rows = len(estimator.support_), int(estimator.shape_fit_[0])
@@ -169,6 +169,6 @@ class DualWeightsDisplay(Display):
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9)
         ax.set_ylim(bottom=0.0)
         if self.at_bound is not None and len(ranks):
-            ax.legend()
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
         whole_numbers(ax)
         caption(ax, "support vectors, in order of weight", "weight |ν| (dual_coef_)", self.title)

@@ -36,19 +36,17 @@ def kernel_name(model: Any) -> str:
     return model.kernel if isinstance(model.kernel, str) else type(model.kernel_).__name__
 
 
-def sets_of_rows(model: Any, X: Any = None) -> NDArray | None:
-    """The set of each training row; None when X is not the table of the fit.
-
-    With several machines a row is at the bound if it is in one of them.
-    """
+def sets_of_fit(model: Any) -> NDArray:
+    """The set of each training row; with several machines a row is at the bound if it is in one of them."""
     sets = np.atleast_2d(model.point_sets_).max(axis=0).astype(int)
-    if not is_cornered(model):
-        sets = np.where(sets > OUTSIDE, CURVED, OUTSIDE)
-    if X is None:
-        return sets
+    return sets if is_cornered(model) else np.where(sets > OUTSIDE, CURVED, OUTSIDE)
+
+
+def sets_of_rows(model: Any, X: Any) -> NDArray | None:
+    """The set of each row of X; None when X is not the table of the fit."""
+    sets, support = sets_of_fit(model), np.asarray(model.support_)
     if n_rows(X) != len(sets):
         return None
-    support = np.asarray(model.support_)
     if is_precomputed(model) or len(support) == 0:
         return sets
     same = np.allclose(dense(rows_at(X, support)), dense(model.support_vectors_))

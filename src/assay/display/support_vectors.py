@@ -34,10 +34,11 @@ from assay.display.plane import (
 from assay.display.registry import declare
 from assay.display.style import DASHES, FAINT_INK, INK, caption
 from assay.display.support_paths import DualTraceDisplay, DualWeightsDisplay, SupportPathDisplay
-from assay.display.support_sets import LOOKS, is_precomputed, kernel_name, sets_of_rows
+from assay.display.support_sets import LOOKS, is_precomputed, kernel_name, sets_of_fit, sets_of_rows
 from assay.kernel_machines import SVC, HardMarginSVC
 
 SIDE = 240
+SHADE = 0.6
 WIDEST = 2.5
 """Frames whose sides differ by no more than this factor show both axes at one scale: angles are right."""
 
@@ -117,7 +118,7 @@ class MarginDisplay(Display, needs=("X",)):
         known = y is not None
         observed = labels_of(X, y)[shown] if known else quietly(estimator.predict, rows_at(X, shown))
         support = plane.flatten(dense(estimator.support_vectors_).reshape(-1, rows.shape[1]))
-        sets = sets_of_rows(estimator)[np.asarray(estimator.support_)]
+        sets = sets_of_fit(estimator)[np.asarray(estimator.support_)]
         return cls(
             points,
             observed,
@@ -129,12 +130,13 @@ class MarginDisplay(Display, needs=("X",)):
             sets,
             two and rows.shape[1] == 2,
             plane.labels(names),
-            _title(estimator),
+            _title(estimator, flat=rows.shape[1] == 2),
         )
 
     def _draw(self, ax: Any) -> None:
         palette, limits = class_colors(len(self.classes)), (self.limits[0], self.limits[1])
-        shares = np.eye(len(self.classes))[self.said]
+        # Paler than a class that is certain: rows are on their own colour.
+        shares = SHADE * np.eye(len(self.classes))[self.said] + (1 - SHADE) / len(self.classes)
         draw_shades(shares, limits, palette, ax)
         cells = cell_centers(limits, SIDE)
         _frontiers(ax, cells, self.said if self.values is None else self.values, self.values is not None)
@@ -160,9 +162,11 @@ class MarginDisplay(Display, needs=("X",)):
         caption(ax, *self.axis_names, self.title)
 
 
-def _title(model: Any) -> str:
+def _title(model: Any, *, flat: bool = True) -> str:
     cost = "" if isinstance(model, HardMarginSVC) else f", C = {model.C_:.3g}"
     head = f"{kernel_name(model)} kernel{cost}"
+    if not flat:
+        return f"{head}: frontier on the principal plane, rows projected"
     if len(model.classes_) > 2:
         return f"{head}: {len(model.support_)} support vectors"
     return f"{head}: margin 1/‖h‖ = {float(model.margin_[0]):.3g}"
