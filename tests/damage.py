@@ -43,8 +43,14 @@ UNSEEN: dict[str, dict[str, str]] = {
     "DivisiveClustering": {
         SYMMETRY: "children_",
     },
+    "HardMarginSVC": {
+        NOT_READ: "kkt_violations_",
+    },
     "KernelFisherDiscriminant": {
         NOT_READ: "condition_number_",
+    },
+    "KernelQuantileRegressor": {
+        NOT_READ: "kkt_violations_",
     },
     "LinearRegression": {
         NOT_READ: "condition_number_",
