@@ -82,6 +82,12 @@ UNSEEN: dict[str, dict[str, str]] = {
     "SGDRegressor": {
         NOT_READ: "optimality_",
     },
+    "SVC": {
+        NOT_READ: "kkt_violations_",
+    },
+    "SVR": {
+        NOT_READ: "kkt_violations_",
+    },
     "SpectralBiclustering": {
         NOT_READ: "best_left_ best_right_",
     },

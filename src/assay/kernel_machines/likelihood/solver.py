@@ -30,8 +30,8 @@ SMALLEST_GAP = 1e-14
 class ClassProblem(NamedTuple):
     """What is minimised on rows with a weight: their classes, the cost of each, the penalty.
 
-    `repeats` are the weights, of which the penalty "l2" must know: a row that is there s times has s centres, which
-    share its coefficient α, and the squares of which sum to α²/s.
+    `repeats` are the weights, of which the penalty "l2" must know: a row that is there s times has s centres,
+    which share its coefficient α, and the squares of which sum to α²/s.
     """
 
     classes: NDArray[np.intp]

@@ -175,7 +175,7 @@ class SelectsMachines:
     def _require_penalty(self, call: str) -> None:
         if self._limit is not None:
             raise ValueError(
-                f"{type(self).__name__}.{call} goes over costs of the penalty: leave 'radius' and 'budget' None."
+                f"{type(self).__name__}.{call} goes over costs of a penalty: leave 'radius' and 'budget' out."
             )
 
     def _of_widths(self, gammas: Any) -> tuple[NDArray, list[Self]]:
