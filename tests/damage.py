@@ -43,8 +43,14 @@ UNSEEN: dict[str, dict[str, str]] = {
     "DivisiveClustering": {
         SYMMETRY: "children_",
     },
+    "HardMarginSVC": {
+        NOT_READ: "kkt_violations_",
+    },
     "KernelFisherDiscriminant": {
         NOT_READ: "condition_number_",
+    },
+    "KernelQuantileRegressor": {
+        NOT_READ: "kkt_violations_",
     },
     "LinearRegression": {
         NOT_READ: "condition_number_",
@@ -75,6 +81,12 @@ UNSEEN: dict[str, dict[str, str]] = {
     },
     "SGDRegressor": {
         NOT_READ: "optimality_",
+    },
+    "SVC": {
+        NOT_READ: "kkt_violations_",
+    },
+    "SVR": {
+        NOT_READ: "kkt_violations_",
     },
     "SpectralBiclustering": {
         NOT_READ: "best_left_ best_right_",

@@ -111,6 +111,8 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "KernelLogisticRegression": {"penalty": ("l2", "l1"), "class_weight": ("balanced",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
+    "SVC": {"kernel": ("linear",), "loss": ("squared_hinge",), "multi_class": ("ovr",)},
+    "SVR": {"kernel": ("linear",), "loss": ("squared_epsilon_insensitive",)},
     "LinearDiscriminantAnalysis": {
         "solver": ("lsqr", "eigen"),
         "shrinkage": ("auto", "oas"),
@@ -260,6 +262,27 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         "gamma": "a number that the kernel is given",
     },
     "KernelRidge": {"kernel": "'exponential' overflows on large values, 'precomputed' takes a Gram matrix"},
+    "HardMarginSVC": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
+    "KernelQuantileRegressor": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
+    "SVC": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+        "working_set": "tests/kernel_machines/test_svc.py tries the other choices of pairs",
+        "probability": "the same machines; tests/kernel_machines/test_svc.py",
+        "decision_function_shape": "the same machines; tests/kernel_machines/test_svc.py",
+    },
+    "SVR": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+        "working_set": "tests/kernel_machines/test_svc.py tries the other choices of pairs",
+        "dual": "the same solution by definition; tests/kernel_machines/test_support_vector_regression.py",
+    },
     "KernelNearestCentroid": {"gamma": "'auto' is None"},
     "Nystroem": {
         "gamma": "'auto' is None",

@@ -136,6 +136,9 @@ from assay.display.optimize.traces import TracesDisplay, plot_traces
 from assay.display.plane import PrincipalPlaneDisplay, plot_principal_plane
 from assay.display.registry import Default, Pictures, kinds, list_pictures, pictures, plot
 from assay.display.style import house_style, require_matplotlib
+from assay.display.support_paths import DualTraceDisplay, DualWeightsDisplay, SupportPathDisplay
+from assay.display.support_tubes import TubeDisplay
+from assay.display.support_vectors import CostPanelsDisplay, MachineValuesDisplay, MarginDisplay, plot_costs
 from assay.display.theory import (
     DimensionFreeDisplay,
     OverfittingDisplay,
@@ -198,6 +201,7 @@ __all__ = [
     "ConvergenceDisplay",
     "ConvexPicture",
     "ConvexSetDisplay",
+    "CostPanelsDisplay",
     "CurveDisplay",
     "DecisionCostsDisplay",
     "Default",
@@ -210,6 +214,8 @@ __all__ = [
     "DimensionDisplay",
     "DimensionFreeDisplay",
     "Display",
+    "DualTraceDisplay",
+    "DualWeightsDisplay",
     "EffectsDisplay",
     "EigengapDisplay",
     "EigenvectorsDisplay",
@@ -246,6 +252,8 @@ __all__ = [
     "LeaveOneOutDisplay",
     "LiftDisplay",
     "LossCurvesDisplay",
+    "MachineValuesDisplay",
+    "MarginDisplay",
     "MarginsDisplay",
     "MembershipsDisplay",
     "NeighborDistanceDisplay",
@@ -295,9 +303,11 @@ __all__ = [
     "SplitTreeDisplay",
     "StagedRiskDisplay",
     "StepsDisplay",
+    "SupportPathDisplay",
     "TracesDisplay",
     "TreeDisplay",
     "TreePartitionDisplay",
+    "TubeDisplay",
     "WhitenedDisplay",
     "WidthAccuracyDisplay",
     "house_style",
@@ -308,6 +318,7 @@ __all__ = [
     "plot_cluster_frontiers",
     "plot_color_quantization",
     "plot_convex_set",
+    "plot_costs",
     "plot_density_rate",
     "plot_descent",
     "plot_dimension_free",

@@ -183,7 +183,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
         data, kept, classes, problem = self._open_problem(X, y, sample_weight)
-        self.kernel_ = kernel_of(self, data.X)
+        self.kernel_ = kernel_of(self, data.X, data.weight)
         self.X_fit_ = data.X
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
         with watch.run("newton"):
@@ -223,7 +223,8 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         self.C_, self.penalty_strength_ = self._strengths(float(weight.sum()))
         cost = np.maximum(self.C_ * weight, np.finfo(np.float64).tiny)
         shape = cost, len(self.classes_), bool(self.fit_intercept), self.penalty
-        return kept, there, ClassProblem(there, *shape)
+        repeats = 1.0 if kept.weight is None else kept.weight.astype(np.float64)
+        return kept, there, ClassProblem(there, *shape, repeats)
 
     def _strengths(self, total: float) -> tuple[float, float]:
         """C and λ, each from the other."""

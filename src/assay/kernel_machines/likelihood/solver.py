@@ -28,13 +28,23 @@ SMALLEST_GAP = 1e-14
 
 
 class ClassProblem(NamedTuple):
-    """What is minimised on rows with a weight: their classes, the cost of each, the penalty."""
+    """What is minimised on rows with a weight: their classes, the cost of each, the penalty.
+
+    `repeats` are the weights, of which the penalty "l2" must know: a row that is there s times has s centres,
+    which share its coefficient α, and the squares of which sum to α²/s.
+    """
 
     classes: NDArray[np.intp]
     cost: Array
     n_classes: int
     fit_intercept: bool
     penalty: str
+    repeats: Array | float = 1.0
+
+    @property
+    def spread(self) -> Any:
+        """The weights as a column."""
+        return self.repeats[:, None] if isinstance(self.repeats, np.ndarray) else self.repeats
 
     @property
     def two(self) -> RKHSProblem[Logistic]:
@@ -86,7 +96,7 @@ def fit_classes(
     matrix = gram
     if problem.penalty == "l2":
         assert gram is not None
-        matrix = gram @ gram
+        matrix = (gram * problem.repeats) @ gram
         # The dual point of a stored fit is read from its slopes, which K² makes coarser than the solver's
         # own.
         tol = max(1e-4 * tol, SMALLEST_GAP)
@@ -100,7 +110,7 @@ def fit_classes(
         coef, intercept = inner.coef, inner.intercept
     if problem.penalty == "l2":
         assert gram is not None
-        coef = gram @ coef
+        coef = problem.spread * (gram @ coef)
     return LogisticFit(coef, intercept, max(inner.n_iter, 1), inner.converged, inner.trace, inner)
 
 
@@ -162,8 +172,9 @@ def gather(problem: ClassProblem, coef: Array, intercept: Array, product: Any) -
         penalty, dual_penalty = 0.5 * float(squares.sum()), 0.5 * max(float(np.vdot(dual_point, at)), 0.0)
         violation = float(np.abs(coef + slope).max()) / _size(slope)
     elif problem.penalty == "l2":
-        penalty, dual_penalty = 0.5 * float(np.vdot(coef, coef)), 0.5 * float(np.vdot(at, at))
-        pull = product(-slope)
+        penalty = 0.5 * float(np.vdot(coef, coef / problem.spread))
+        dual_penalty = 0.5 * float(np.vdot(at, problem.spread * at))
+        pull = problem.spread * product(-slope)
         violation = float(np.abs(coef - pull).max()) / _size(pull)
     else:
         penalty, dual_penalty = float(np.abs(coef).sum()), 0.0

@@ -70,9 +70,11 @@ def stand(problem: RKHSProblem[Loss], coef: Array, intercept: float, operator: G
     gap = measure(problem, point, intercept, operator @ sides_of(point))
     # Of the function as it is: the objective does not fall by what made its coefficients a dual point.
     squared_norm = max(float(coef @ values), 0.0)
-    loss = float(problem.cost @ problem.loss.value(problem.target, values + intercept))
+    row_loss = problem.cost * problem.loss.value(problem.target, values + intercept)
+    loss = float(row_loss.sum())
     primal = 0.5 * squared_norm + loss
-    gap = gap._replace(primal=primal, squared_norm=squared_norm, loss=loss, scale=max(gap.scale, abs(primal)))
+    scale = max(gap.scale, abs(primal))
+    gap = gap._replace(primal=primal, squared_norm=squared_norm, row_loss=row_loss, scale=scale)
     row = problem.loss_at_zero / len(problem.cost)
     return Standing(
         gap,
@@ -87,7 +89,7 @@ def ball_gap(problem: RKHSProblem[Loss], standing: Standing, radius: float) -> f
     """Gap of the mean loss over the ball, relative to it: the gap of the penalty and (c − ‖h‖)‖h‖."""
     gap, total = standing.gap, float(problem.cost.sum())
     excess = gap.gap + max(radius - standing.norm, 0.0) * standing.norm
-    scale = max(gap.loss, PERFECT * problem.loss_at_zero, 1e-300)
+    scale = max(float(gap.row_loss.sum()), PERFECT * problem.loss_at_zero, 1e-300)
     return excess / scale if total > 0 else 0.0
 
 

@@ -225,9 +225,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
     def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:
         """What is kept beside what the rows give again; violations that small are rounding."""
         pairs = {
-            name: (getattr(self, name), value)
-            for name, value in again.items()
-            if name not in ("kkt_violations_", "intercept_interval_")
+            name: (getattr(self, name), value) for name, value in again.items() if name != "kkt_violations_"
         }
         if not self._is_precomputed:
             both = (self.support_vectors_, data.X[self.support_])

@@ -245,6 +245,9 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         coefs[self.support_] = self._columns
         standings = self._standings(machines, coefs, self.intercept_.astype(np.float64))
         pairs = self._stored(self._implied(machines, standings, opened.X.shape[0]), opened)
+        counts = np.bincount(codes, opened.weight, minlength=len(self.classes_)).astype(np.float64)
+        factors = class_factors(self.class_weight, self.classes_, counts)
+        pairs["class_weight_"] = self.class_weight_, factors
         pairs["n_support_"] = self.n_support_, np.bincount(codes[self.support_], minlength=len(self.classes_))
         if self.probability is True:
             again = inverse_temperature(self, X, y, sample_weight)

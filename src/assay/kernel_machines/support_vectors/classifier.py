@@ -114,7 +114,8 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     slack_, kkt_violations_ : arrays of shape (n_samples,), (n_machines, n_samples) for several classes
         ξ of each row, and how far it is from the optimality conditions.
     point_sets_ : array of the same shape
-        0 outside (ν = 0), 1 on the margin, 2 at the bound; see `point_sets`.
+        0 outside (ν = 0), 1 on the margin, 2 at the bound; see `point_sets`. Squares have no bound: 1 is then
+        every support vector.
     rkhs_norm_, margin_ : arrays of shape (n_machines,)
         ‖h‖ and the width 1/‖h‖ on either side of the frontier.
     primal_value_, dual_value_, loss_value_ : arrays of shape (n_machines,)

@@ -14,6 +14,7 @@ from assay.kernel_machines.support_vectors.classification import SupportVectorCl
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.parameters import Domain
 from assay.rows import MemoryRows
+from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.problem import RKHSSolution
 
 COSTS = 10.0 ** np.arange(0, 13, 2)
@@ -40,7 +41,7 @@ class HardMarginSVC(SupportVectorClassifier):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, kernel_params
+    kernel, degree, gamma, coef0, kernel_params : as in `SVC`
         The kernel; see `SVC`. The Gaussian one separates any rows that differ.
     tol : float above 0, default=1e-6
         Relative duality gap to reach.
@@ -153,7 +154,7 @@ class HardMarginSVC(SupportVectorClassifier):
             _, solutions = self._solve_all(X, y, machines)
             (solution,), (data,) = solutions, machines
             alpha = np.abs(solution.coef)
-            if (alpha < data.problem.cost).all():
+            if solution.converged and (alpha < data.problem.cost).all():
                 self.__dict__.pop("_solved", None)
                 return machines, solutions
             start = [solution]
@@ -166,6 +167,11 @@ class HardMarginSVC(SupportVectorClassifier):
             f"in the hull of each class, are {apart:.2g} apart, so that no hyperplane has a margin above "
             f"{apart / 2:.2g}; use SVC, another kernel, or a smaller 'smallest_margin'."
         )
+
+    def _options(self, X: Any, y: Any, n_machines: int) -> tuple[BoxOptions, Any]:
+        """Rows that no hyperplane separates would take steps without end."""
+        options, watch = super()._options(X, y, n_machines)
+        return options._replace(max_iter=min(options.max_iter, 100_000 + 200 * len(y))), watch
 
     def _distance(self, solution: RKHSSolution) -> float:
         """Distance of two points, one in the hull of each class, with the coefficients as weights.

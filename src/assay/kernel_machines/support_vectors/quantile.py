@@ -37,7 +37,7 @@ class KernelQuantileRegressor(KernelResiduals):
         The level τ. The loss of level ½ is half of the absolute error.
     C : float above 0, default=1.0
         The cost of a unit of loss.
-    kernel, degree, gamma, coef0, kernel_params
+    kernel, degree, gamma, coef0, kernel_params : as in `SVC`
         The kernel; see `SVC`.
     tol : float above 0, default=1e-6
         Relative duality gap to reach.

@@ -38,7 +38,7 @@ class SVR(KernelResiduals):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, kernel_params
+    kernel, degree, gamma, coef0, kernel_params : as in `SVC`
         The kernel; see `SVC`.
     tol : float above 0, default=1e-6
         Relative duality gap to reach.
@@ -46,7 +46,7 @@ class SVR(KernelResiduals):
         The cost of an error beyond the tube. Sangnier's (λ/2)‖h‖² + (1/n) Σ ℓ has C = 1/(λn).
     epsilon : float at least 0, default=0.1
         Half the width ε of the tube.
-    shrinking, verbose
+    shrinking, verbose : bool
         As in scikit-learn; they change nothing.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The loss of an error e beyond the tube: e, or e², which bends and is minimised by Newton steps.

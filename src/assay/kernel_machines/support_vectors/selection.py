@@ -79,6 +79,7 @@ class SelectsMachines:
     """Gives a model of support vectors `path` over C, and `select` of C and γ."""
 
     kernel: Any
+    _limit: Any
     _gram_problems: Callable[..., list[MachineData]]
     _predictions_of: Callable[[NDArray], NDArray]
 
@@ -92,6 +93,7 @@ class SelectsMachines:
         Cs : array-like of positive numbers, optional
             Nine from 0.03 to 300 by default.
         """
+        self._require_penalty("path")
         grid = np.sort(_positive(self, "path", "Cs", COSTS if Cs is None else Cs))
         models, start = [], None
         for cost in grid.tolist():
@@ -144,6 +146,7 @@ class SelectsMachines:
         owner = f"{type(self).__name__}.select"
         if rule not in ("min", "one_se"):
             raise parameters.refusal(owner, "rule", "one of 'min', 'one_se'", rule)
+        self._require_penalty("select")
         costs = np.sort(_positive(self, "select", "Cs", COSTS if Cs is None else Cs))
         probe: Any = self._with()
         probe._check_parameters()
@@ -168,6 +171,12 @@ class SelectsMachines:
         flat = np.concatenate([each.standard_error for each in curves])
         measured = tried, name, errors.reshape(-1), flat, index, rule, tried[index], best
         return Selection("C, gamma", *measured)
+
+    def _require_penalty(self, call: str) -> None:
+        if self._limit is not None:
+            raise ValueError(
+                f"{type(self).__name__}.{call} goes over costs of a penalty: leave 'radius' and 'budget' out."
+            )
 
     def _of_widths(self, gammas: Any) -> tuple[NDArray, list[Self]]:
         """The widths to search and the model of each; NaN and this model where there is no width."""

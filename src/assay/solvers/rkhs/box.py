@@ -38,6 +38,7 @@ POLISHED = 300
 
 WORKING_SET = 512
 RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
+MOST_ROUNDS = 200
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
 N_DRAWS = 2**16
 
@@ -108,22 +109,29 @@ def whole(dual: BoxDual, gram: NDArray, options: BoxOptions) -> tuple[int, bool,
     diagonal, n_iter, trace = gram.diagonal().astype(np.float64), 0, [dual.value]
     allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))
     smallest = 1e-12 * allowed
-    while True:
-        most = options.max_iter - n_iter
-        n_iter += steps(dual, gram, diagonal, (allowed, most), options)
+    patience = 30 * len(dual.nu) + 1000
+    for _ in range(MOST_ROUNDS):
+        most = min(options.max_iter - n_iter, patience)
+        made = steps(dual, gram, diagonal, (allowed, most), options)
+        n_iter += made
         trace.append(dual.value)
         gap = dual.standing().gap
         stopped = options.report(trace[-1])
         if gap <= options.tol or stopped or n_iter >= options.max_iter or allowed <= smallest:
-            polish(dual, gram)
-            return n_iter, gap <= options.tol, trace
-        allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3))
+            break
+        if made == patience and options.rule == "second_order":
+            polish(dual, gram, LARGEST)  # pairs creep: the rows that they creep along are taken at once
+        elif made < most or options.rule == "random":
+            allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3)) if made < most else 1.0
+    polish(dual, gram, POLISHED)
+    gap = dual.standing().gap
+    return n_iter, gap <= options.tol, trace
 
 
-def polish(dual: BoxDual, gram: NDArray) -> None:
-    """Take a small problem from nearly solved to solved: its free rows at once, if that helps."""
+def polish(dual: BoxDual, gram: NDArray, most: int) -> None:
+    """Solve for the free rows at once, if they are at most so many and that helps."""
     free = np.flatnonzero(dual.free)
-    if 0 < len(free) <= POLISHED:
+    if 0 < len(free) <= most:
         before, value = dual.nu.copy(), dual.standing().gap
         if maximise_over_free(dual, free, submatrix(gram, free)):
             dual.gradient[:] = dual.problem.target - gram @ dual.nu
