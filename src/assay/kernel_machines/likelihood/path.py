@@ -151,7 +151,7 @@ class HasLogisticPath(PairwiseModel):
             )
         coefs, intercepts, norms, *rest = (np.array(column) for column in zip(*records, strict=True))
         strengths = 1.0 / ((1.0 if self.penalty == "l1" else 2.0) * costs * total)
-        measured = strengths, coefs, intercepts, costs, norms, *rest
+        measured: Any = strengths, coefs, intercepts, costs, norms, *rest
         return KernelLogisticPath(*measured, machine.kernel_, data.X, machine.classes_)
 
     def select(
@@ -213,10 +213,10 @@ class HasLogisticPath(PairwiseModel):
         # Many small systems: a second BLAS thread costs more than it brings.
         curves = [alone(_curve, item, shown, problem, costs, pairs, criterion) for item in machines]
         means = np.array([curve.mean for curve in curves])
-        width, index = np.unravel_index(int(np.argmin(means)), means.shape)
-        index = int(index) if rule == "min" else _one_se(curves[width])
+        width, place = divmod(int(np.argmin(means)), means.shape[1])
+        index = place if rule == "min" else _one_se(curves[width])
         tried = [{"gamma": float(w), "C": float(c)} for w in widths for c in costs]
-        flat = int(width) * len(costs) + index
+        flat = width * len(costs) + index
         best = machines[width]._with(C=tried[flat]["C"], penalty_strength=None)
         errors = np.array([curve.standard_error for curve in curves]).reshape(-1)
         name = "validation loss" if criterion is None else criterion.name

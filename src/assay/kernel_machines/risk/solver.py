@@ -51,7 +51,7 @@ def solve_in_ball(
         warm = None if start is None else (start[0], cost / start[1])
         found = solve_rkhs(here, kernel, X, tol=precise, max_iter=max_iter, gram=gram, start=warm)
         values = found.products[:, 0] - found.products[:, 1]
-        norm = float(np.sqrt(max(found.coef @ values, 0.0)))
+        norm = float(np.sqrt(max(float(found.coef @ values), 0.0)))
         loss = float(problem.cost @ problem.loss.value(problem.target, values + found.intercept))
         return norm, loss, (found, cost)
 

@@ -235,7 +235,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
                 "'penalty_strength'."
             )
         given = self.radius if self.radius is not None else 1 / math.sqrt(self.penalty_strength or 1.0)
-        data = self._open_new_classes(X, y)
+        data: Any = self._open_new_classes(X, y)
         margins = np.where(data.y > 0, 1.0, -1.0) * self.decision_function(X)
         kappa = math.sqrt(float(np.max(self.kernel_.diagonal(data.X))))
         mean = float(np.maximum(1 - margins, 0).mean())

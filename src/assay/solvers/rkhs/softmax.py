@@ -75,7 +75,7 @@ def measure_softmax(problem: SoftmaxProblem, coef: Array, intercept: Array, prod
         dual -= float(np.abs(coef.sum(axis=0)) @ np.abs(intercept))
     row_gaps = np.maximum(row_loss + row_dual + np.sum(coef * scores, axis=1), 0.0)
     scale = max(abs(primal), PERFECT * problem.loss_at_zero)
-    return RKHSGap(primal, dual, squared_norm, float(row_loss.sum()), row_gaps, scale)
+    return RKHSGap(primal, dual, squared_norm, row_loss, row_gaps, scale)
 
 
 def allowed_coefficients(problem: SoftmaxProblem, coef: Array) -> Array:
