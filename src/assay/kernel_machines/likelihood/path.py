@@ -151,8 +151,9 @@ class HasLogisticPath(PairwiseModel):
             )
         coefs, intercepts, norms, *rest = (np.array(column) for column in zip(*records, strict=True))
         strengths = 1.0 / ((1.0 if self.penalty == "l1" else 2.0) * costs * total)
-        measured: Any = strengths, coefs, intercepts, costs, norms, *rest
-        return KernelLogisticPath(*measured, machine.kernel_, data.X, machine.classes_)
+        losses, gaps, n_iter, converged = rest
+        curves = strengths, coefs, intercepts, costs, norms, losses, gaps, n_iter, converged
+        return KernelLogisticPath(*curves, machine.kernel_, data.X, machine.classes_)
 
     def select(
         self,
