@@ -190,7 +190,7 @@ def test_a_linear_model_walks_features_that_are_never_in_memory(X, tmp_path, sma
     assert_allclose(ridge.coef_, Ridge(alpha=0.1).fit(table, labels).coef_, atol=1e-7)
     with pytest.raises(ValueError, match="hold their target"):
         LinearSVC().fit(model.features(path, "label"), labels)
-    with pytest.raises(ValueError, match="LinearSVC needs labels"):
+    with pytest.raises(ValueError, match="LinearSVC requires y"):
         LinearSVC().fit(model.features(path))
 
 

@@ -180,7 +180,7 @@ def test_steps_of_pairs_raise_the_dual_to_its_maximum(moons, rule):
 def test_one_step_solves_the_dual_in_two_variables(moons):
     X, y = moons[0][:20], moons[1][:20]
     K = Gaussian(0.5).gram(X)
-    with pytest.warns(match="stopped at a relative duality gap"):
+    with pytest.warns(match="stopped after 1 steps with a relative duality gap"):
         one = SVC(C=1.0, gamma=0.5, working_set="max_violating_pair", max_iter=1).fit(X, y)
     alpha = np.zeros(20)
     alpha[one.support_] = one.dual_coef_[0] * y[one.support_]

@@ -29,6 +29,28 @@ def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
     warnings.warn_explicit(message, category, code.co_filename, place.f_lineno, module, registry)
 
 
+def warn_of_gap(model: object, n_iter: int, max_iter: int, gap: float, *, steps: str = "steps") -> None:
+    """Say that an iteration ended above its tolerance, and what would help.
+
+    Parameters
+    ----------
+    model : estimator
+    n_iter, max_iter : int
+        Steps made, and how many were allowed (−1 for any number).
+    gap : float
+        The relative duality gap that is left.
+    steps : str
+        What is counted.
+    """
+    way_out = "Increase max_iter."
+    if max_iter < 0 or n_iter < max_iter:
+        way_out = "More of them do not help: scale the columns and the target, or raise tol."
+    warn(
+        f"{type(model).__name__} stopped after {n_iter} {steps} with a relative duality gap of {gap:.2g}, "
+        f"before it converged. {way_out}"
+    )
+
+
 def _caller(frame: FrameType | None) -> FrameType | None:
     """The innermost frame outside all libraries, from this one outwards; None if there is none."""
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:

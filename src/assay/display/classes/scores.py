@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import get_tags
 
 from assay.datasets import ClassificationLaw
 from assay.display.base import drawn_by, itself
@@ -18,7 +19,13 @@ from assay.parameters import refusal
 
 
 def quietly(method: Any, rows: Any) -> NDArray:
-    """What a method says of plain rows, also after a fit to columns with names."""
+    """What a method says of plain rows, also after a fit to columns with names.
+
+    A model of counts or levels is asked at 0 for what a picture shows below.
+    """
+    owner = getattr(method, "__self__", None)
+    if isinstance(rows, np.ndarray) and owner is not None and get_tags(owner).input_tags.positive_only:
+        rows = np.maximum(rows, 0.0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return np.asarray(method(rows))

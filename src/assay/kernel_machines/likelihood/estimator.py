@@ -26,7 +26,7 @@ from assay.kernel_machines.likelihood.solver import ClassProblem, Evidence, Logi
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
 from assay.kernels import Custom, Kernel, Precomputed
 from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
-from assay.models.convergence import warn
+from assay.models.convergence import warn_of_gap
 from assay.parameters import Domain
 from assay.rows import Block, alone
 from assay.solvers.rkhs.curved import MEMORY, GramOperator
@@ -279,10 +279,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         self.dual_gap_, self.optimality_ = evidence.relative_gap, evidence.violation
         self.certificates_ = Certificates(self._claims(evidence, dtype))
         if not self.converged_:
-            warn(
-                f"{type(self).__name__} stopped at a relative duality gap of {self.dual_gap_:.2g}: raise "
-                "'max_iter', scale the columns, or raise 'tol'."
-            )
+            warn_of_gap(self, int(self.n_iter_), int(self.max_iter), self.dual_gap_)
 
     def _numbers(self, problem: ClassProblem, evidence: Evidence) -> dict[str, Any]:
         norms = np.sqrt(evidence.squared_norms)

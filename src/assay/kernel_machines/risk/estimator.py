@@ -27,7 +27,7 @@ from assay.kernels import Custom, Kernel, Precomputed
 from assay.losses import LOSS_NAMES, CrossEntropy, Loss, MarginLoss
 from assay.losses import loss as loss_of
 from assay.models.capabilities import PairwiseModel, Regressor, vector_target
-from assay.models.convergence import warn
+from assay.models.convergence import warn, warn_of_gap
 from assay.parameters import Domain
 from assay.rows import Block, alone
 from assay.solvers.requirements import requires
@@ -277,10 +277,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
                 "the one of that penalty is kept; give a smaller 'radius'."
             )
         elif not self.converged_:
-            warn(
-                f"KernelERM stopped at a relative duality gap of {self.dual_gap_:.2g}: raise 'max_iter', "
-                "scale the columns, or raise 'tol'."
-            )
+            warn_of_gap(self, int(self.n_iter_), int(self.max_iter), self.dual_gap_)
 
     def _cost(self, total: float) -> float:
         given = self.penalty_strength

@@ -26,7 +26,7 @@ from assay.kernel_machines.support_vectors.machine import (
 from assay.kernels import Custom, Kernel, Precomputed
 from assay.losses import SidedLoss
 from assay.models.capabilities import PairwiseModel
-from assay.models.convergence import warn
+from assay.models.convergence import warn_of_gap
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, ordered_map
@@ -204,10 +204,8 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         if self.history:
             self.history_ = [np.array(solution.trace) for solution in solutions]
         if not self.converged_:
-            warn(
-                f"{type(self).__name__} stopped at a relative duality gap of {self.dual_gap_:.2g}: raise "
-                "'max_iter', scale the columns, or raise 'tol'."
-            )
+            ended = max(solution.n_iter for solution in solutions)
+            warn_of_gap(self, ended, int(self.max_iter), self.dual_gap_)
         return standings
 
     def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:

@@ -154,7 +154,8 @@ class HardMarginSVC(SupportVectorClassifier):
             _, solutions = self._solve_all(X, y, machines)
             (solution,), (data,) = solutions, machines
             alpha = np.abs(solution.coef)
-            if solution.converged and (alpha < data.problem.cost).all():
+            cut_short = not solution.converged and self.max_iter != -1
+            if cut_short or (solution.converged and (alpha < data.problem.cost).all()):
                 self.__dict__.pop("_solved", None)
                 return machines, solutions
             start = [solution]
