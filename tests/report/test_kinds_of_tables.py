@@ -91,6 +91,7 @@ def mistyped_price(rng):
         methods=(*LINES, "HuberRegressor"),
         notes=("a mistyped digit? Correct it, or use --na price=12345678",),
         truth=never_below_the_baseline,
+        repeats=None,
     )
 
 
@@ -284,6 +285,7 @@ def unbalanced_classes(rng):
         csv(x=x, z=rng.normal(size=400).round(3), price=np.where(rare, "fraud", "fine")),
         methods=CLASSIFIERS,
         remarks=("of the rows are 'fine', which flatters the accuracy", "'fraud'"),
+        repeats=None,
     )
 
 

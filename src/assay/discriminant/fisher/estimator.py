@@ -395,6 +395,5 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Line
         claim = "No cut of the projection makes fewer errors, and the stored best ones are those of the rows."
         gap = abs(wrong / total - best.error) + abs(best.error - self.threshold_error_)
         same = agreement(claim, {"threshold_intervals_": (self.threshold_intervals_, best.intervals)})
-        if not same.value <= 1e-6:
-            gap = np.inf
+        gap = gap if same.value <= 1e-6 else np.inf
         return at_most(claim, "errors above the least", gap, 1e-9, SOURCE)

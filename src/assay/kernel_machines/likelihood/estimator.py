@@ -30,7 +30,6 @@ from assay.models.convergence import warn_of_gap
 from assay.parameters import Domain
 from assay.rows import Block, alone
 from assay.solvers.rkhs.curved import MEMORY, GramOperator
-from assay.suitability import Suitability
 
 SMALL = 700
 """Rows up to which one BLAS thread is as fast as two."""
@@ -130,7 +129,6 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     """
 
     _comparison: ClassVar[str] = "kernel"
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=5, max_rows=3000, select={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **{name: KERNEL_DOMAINS[name] for name in ("kernel", "gamma", "degree", "coef0")},
         "C": parameters.real(above=0.0, squared=True),

@@ -24,6 +24,8 @@ from assay.models.capabilities import Regressor, require_memory
 from assay.rows import Block, MemoryRows
 from assay.solvers.rkhs.problem import Array, RKHSProblem
 
+LARGEST_TARGET = 1e100
+
 
 class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
     """Base of regressors that minimise ½‖h‖² + C Σ s ℓ(y − h(x) − b) for a loss ℓ with corners."""
@@ -46,6 +48,10 @@ class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
         """
         require_memory(self, X, instead=INSTEAD)
         opened: Any = self._open_vector(X, y, sample_weight)
+        if not float(np.abs(opened.y).max(initial=0.0)) < LARGEST_TARGET:
+            raise ValueError(
+                f"Input y is too large for {type(self).__name__}: its products overflow. Divide it by its scale."
+            )
         self.kernel_ = self._kernel_for(opened)
         self._set_strength(opened.total_weight)
         machine = self._opened_machine(opened, fitting=True)
