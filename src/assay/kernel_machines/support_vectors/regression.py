@@ -50,7 +50,7 @@ class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
         opened: Any = self._open_vector(X, y, sample_weight)
         if not float(np.abs(opened.y).max(initial=0.0)) < LARGEST_TARGET:
             raise ValueError(
-                f"Input y is too large for {type(self).__name__}: its products overflow. Divide it by its scale."
+                f"Input y is too large for {type(self).__name__}: it overflows. Divide it by its scale."
             )
         self.kernel_ = self._kernel_for(opened)
         self._set_strength(opened.total_weight)
