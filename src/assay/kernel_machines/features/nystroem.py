@@ -79,10 +79,10 @@ class Nystroem(KernelFeatures):
     """Features from some landmarks: φ(x) = k(x, L) K_LL^{−1/2}.
 
     Finds the projections of the functions k(x, ·) onto the span of k(l, ·), l in L: of all features made of
-    those landmarks, ⟨φ(x), φ(z)⟩ = k(x, L) K_LL⁺ k(L, z) is the best. The kernel matrix K̃ of the features
-    never exceeds K (K − K̃ is positive semi-definite) and is K itself on the landmarks. Only the m × m matrix
+    those landmarks, ⟨φ(x), φ(z)⟩ = k(x, L) K_LL⁺ k(L, z) is the best. The kernel matrix Q of the features
+    never exceeds K (K − Q is positive semi-definite) and is K itself on the landmarks. Only the m × m matrix
     of the landmarks is decomposed; eigenvalues that are rounding are left out (`rank_` tells). With as many
-    landmarks as rows K̃ is K.
+    landmarks as rows Q is K.
 
     Landmarks are read by one walk over rows anywhere, "k-means++" from a uniform sample of 65,536 of them;
     "pivoted_cholesky" needs rows in memory and n_samples × n_components numbers beside them. The features of
@@ -91,8 +91,8 @@ class Nystroem(KernelFeatures):
     Assumes: a positive semi-definite kernel, whose eigenvalues on the rows fall fast enough for few
     landmarks.
 
-    Certificates: K̃ = K on the landmarks; k(x, x) − k̃(x, x) ≥ 0 and the share of the trace of K that is lost,
-    on up to 1,024 rows, with tr(K − K̃) ≥ ‖K − K̃‖_F ≥ ‖K − K̃‖₂; smallest eigenvalue that is inverted.
+    Certificates: the features give K on the landmarks; never more than k(x, x) and the share of the trace of K that is lost,
+    on up to 1,024 rows, with tr(K − Q) ≥ ‖K − Q‖_F ≥ ‖K − Q‖₂; smallest eigenvalue that is inverted.
     `certify` measures all rows and that the landmarks are rows of the table.
 
     Parameters
@@ -115,7 +115,7 @@ class Nystroem(KernelFeatures):
         of each kind.
     landmarks : {"uniform", "k-means++", "pivoted_cholesky"}, default="uniform"
         Rows drawn uniformly without repetition; drawn with probability proportional to the squared RKHS
-        distance to the landmarks so far; or always the row with the largest k(x, x) − k̃(x, x).
+        distance to the landmarks so far; or always the row with the largest k(x, x) − q(x, x).
     random_state : None, int, Generator, SeedSequence or RandomState, default=None
         Draws of the landmarks; "pivoted_cholesky" draws nothing.
     n_jobs : int, optional
@@ -134,7 +134,7 @@ class Nystroem(KernelFeatures):
     eigenvalues_ : array of shape (n_components,)
         Of K_LL, largest first.
     trace_error_ : float
-        tr(K − K̃) over tr K, on up to 1,024 evenly spaced rows; 0 where it is rounding.
+        tr(K − Q) over tr K, on up to 1,024 evenly spaced rows; 0 where it is rounding.
     kernel_ : Kernel
         The kernel with every parameter filled in.
     certificates_ : Certificates
