@@ -91,9 +91,9 @@ class Nystroem(KernelFeatures):
     Assumes: a positive semi-definite kernel, whose eigenvalues on the rows fall fast enough for few
     landmarks.
 
-    Certificates: the features give K on the landmarks; never more than k(x, x) and the share of the trace of K that is lost,
-    on up to 1,024 rows, with tr(K − Q) ≥ ‖K − Q‖_F ≥ ‖K − Q‖₂; smallest eigenvalue that is inverted.
-    `certify` measures all rows and that the landmarks are rows of the table.
+    Certificates: the features give K on the landmarks; never more than k(x, x) and the share of the trace of
+    K that is lost, on up to 1,024 rows, with tr(K − Q) ≥ ‖K − Q‖_F ≥ ‖K − Q‖₂; smallest eigenvalue that is
+    inverted. `certify` measures all rows and that the landmarks are rows of the table.
 
     Parameters
     ----------
