@@ -111,8 +111,8 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "KernelLogisticRegression": {"penalty": ("l2", "l1"), "class_weight": ("balanced",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},
-    "SVC": {"kernel": ("linear",), "loss": ("squared_hinge",), "multi_class": ("ovr",)},
-    "SVR": {"kernel": ("linear",), "loss": ("squared_epsilon_insensitive",)},
+    "SVC": {"loss": ("squared_hinge",), "multi_class": ("ovr",), "class_weight": ("balanced",)},
+    "SVR": {"loss": ("squared_epsilon_insensitive",)},
     "LinearDiscriminantAnalysis": {
         "solver": ("lsqr", "eigen"),
         "shrinkage": ("auto", "oas"),

@@ -19,6 +19,7 @@ def test_the_walk_finds_the_estimators():
 
 NO_DENSITY = "gives each class fewer rows than columns, where a Gaussian law of its own has no density"
 NO_NEIGHBOR = "asks about rows in 30 columns that no row of the fit is near, whose class is not defined"
+NO_MARGIN = "draws labels at random: the margin that separates such rows cannot be told from 0"
 NOT_SEPARABLE = "gives equal rows of zeros labels of both classes, which no hyperplane separates"
 EXPECTED = {
     name: {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
@@ -29,7 +30,7 @@ EXPECTED = {
 }
 EXPECTED["HardMarginSVC"] = {
     f"check_estimator_sparse_{kind}": NOT_SEPARABLE for kind in ("tag", "array", "matrix")
-}
+} | dict.fromkeys(("check_fit_idempotent", "check_fit_check_is_fitted", "check_n_features_in"), NO_MARGIN)
 """Checks that ask what cannot be, with the reason; all others must pass."""
 
 

@@ -17,6 +17,7 @@ from assay.rows import MemoryRows
 from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.problem import RKHSSolution
 
+MOST_STEPS = 1_000_000
 COSTS = 10.0 ** np.arange(0, 13, 2)
 """Costs of a slack, times the largest k(x, x), that are tried in turn."""
 
@@ -172,7 +173,7 @@ class HardMarginSVC(SupportVectorClassifier):
     def _options(self, X: Any, y: Any, n_machines: int) -> tuple[BoxOptions, Any]:
         """Rows that no hyperplane separates would take steps without end."""
         options, watch = super()._options(X, y, n_machines)
-        return options._replace(max_iter=min(options.max_iter, 100_000 + 200 * len(y))), watch
+        return options._replace(max_iter=min(options.max_iter, MOST_STEPS)), watch
 
     def _distance(self, solution: RKHSSolution) -> float:
         """Distance of two points, one in the hull of each class, with the coefficients as weights.
