@@ -9,9 +9,9 @@ APT := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install --yes --no-ins
 
 # Every estimator is checked by these; the tests of a room run in one process, which compiles its loops once.
 CHECKS := tests/test_common_checks.py tests/test_numeric_checks.py tests/test_sklearn_checks.py
-# The processes share the cores: more threads of BLAS in each would wait for one another. Those that tests start import
-# the library again: its bytecode is kept, whatever the environment says.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+# The processes share the cores: more threads of BLAS or of the peers in each would wait for one another. Those that tests
+# start import the library again: its bytecode is kept, whatever the environment says.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 FUZZ := env PYTHONPATH=tests $(BIN)/python -m fuzz --workers $(WORKERS)
 CHECKED := env NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck
 ROOM ?=

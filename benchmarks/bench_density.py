@@ -39,12 +39,15 @@ def test_kernel_density_of_two_columns(contest: Contest, library: str, rtol: flo
     )
 
 
-@pytest.mark.parametrize("library", ["assay", "KDEpy", "KDEpy on 8192 points"])
+@pytest.mark.parametrize("library", ["assay", "KDEpy", "KDEpy on 32768 points"])
 def test_grid_of_one_column(contest: Contest, library: str) -> None:
-    """KDEpy bins to its grid: on 1024 points its error is about 1e-5 of the maximum, on 8192 below 1e-6."""
+    """KDEpy bins to its grid: it errs by 2e-5 of the maximum on 1024 points, by 2e-6 from 8192 points on.
+
+    More points, up to 2^18, do not bring it to the 1e-6 that ours certifies.
+    """
     x = np.random.default_rng(5).standard_normal(rows(1_000_000))
     bandwidth = 0.9 * len(x) ** -0.2
-    n_points = 8192 if "8192" in library else 1024
+    n_points = 32768 if "32768" in library else 1024
     if library == "assay":
         kind = peer("assay.density", "KernelDensity")
         fit = lambda: kind(bandwidth=bandwidth).fit(x[:, np.newaxis]).on_grid(1024)[:2]  # noqa: E731
@@ -55,7 +58,7 @@ def test_grid_of_one_column(contest: Contest, library: str) -> None:
 
     def error(found) -> float:
         points, values = found
-        some = slice(12, None, 100)
+        some = slice(12, None, len(points) // 40)
         return float(np.abs(values[some] - sums(points[some, np.newaxis])).max() / values.max())
 
     contest.run("Gaussian density on 1024 points", f"n={len(x)}", library, fit, error, rounds=5)

@@ -120,6 +120,37 @@ def test_machine(contest: Contest, cost: float, library: str) -> None:
     )
 
 
+@pytest.mark.parametrize("cost", [1.0, 100.0])
+def test_machine_at_the_gap_of_the_peers(contest: Contest, cost: float) -> None:
+    """Our time to the dual value that the peers stop at: their rows are those of `test_machine`."""
+    X, y = two_classes(rows(20_000))
+    kind, tol = peer(MACHINES["assay"], "SVC"), {1.0: 3e-5, 100.0: 6e-4}[cost]
+    contest.run(
+        f"SVC, rbf, C={cost:g}, gap of the peers",
+        f"n={len(X)} d=20",
+        "assay",
+        lambda: kind(C=cost, tol=tol).fit(X, y),
+        lambda model: dual_value(model, X),
+        rounds=1,
+    )
+
+
+@pytest.mark.parametrize("library", ["assay", "sklearnex"])
+def test_many_rows(contest: Contest, library: str) -> None:
+    """A hundred thousand rows of ten columns, within 2 GiB."""
+    X, y = two_classes(rows(100_000))
+    X = np.ascontiguousarray(X[:, :10])
+    kind = peer(MACHINES[library], "SVC")
+    contest.run(
+        "SVC, rbf, C=1",
+        f"n={len(X)} d=10",
+        library,
+        lambda: kind(cache_size=1000).fit(X, y),
+        lambda model: dual_value(model, X),
+        rounds=1,
+    )
+
+
 @pytest.mark.parametrize("library", MACHINES)
 def test_few_rows(contest: Contest, library: str) -> None:
     X, y = two_classes(500)

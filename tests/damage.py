@@ -67,6 +67,15 @@ UNSEEN: dict[str, dict[str, str]] = {
     "MultivariateRegression": {
         NOT_READ: "condition_number_",
     },
+    "NuSVC": {
+        NOT_READ: "kkt_violations_",
+    },
+    "NuSVR": {
+        NOT_READ: "kkt_violations_",
+    },
+    "OneClassSVM": {
+        NOT_READ: "kkt_violations_",
+    },
     "OverlappingClustering": {
         NOT_READ: "delta_candidates_ delta_errors_ delta_",
     },

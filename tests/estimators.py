@@ -140,6 +140,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "kernel": ("linear", "polynomial"),
         "gamma": ("scale",),
     },
+    "NuSVC": {"class_weight": ("balanced",)},
     "OPTICS": {"cluster_method": ("dbscan",)},
     "OverlappingClustering": {"loadings": ("soft", "hard")},
     "PolynomialMap": {"basis": ("legendre", "chebyshev")},
@@ -267,6 +268,20 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         "gamma": "a number that the kernel is given",
     },
     "KernelQuantileRegressor": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
+    "NuSVC": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+        "probability": "the same machines; tests/kernel_machines/test_nu_machines.py",
+        "decision_function_shape": "the same machines; tests/kernel_machines/test_svc.py",
+    },
+    "NuSVR": {
+        "kernel": "the same loops as KernelRidge, whose kernels are tried",
+        "gamma": "a number that the kernel is given",
+    },
+    "OneClassSVM": {
         "kernel": "the same loops as KernelRidge, whose kernels are tried",
         "gamma": "a number that the kernel is given",
     },

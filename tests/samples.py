@@ -10,7 +10,15 @@ import numpy as np
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import BiclusterMixin, TransformerMixin, clone, is_classifier, is_clusterer, is_regressor
+from sklearn.base import (
+    BiclusterMixin,
+    TransformerMixin,
+    clone,
+    is_classifier,
+    is_clusterer,
+    is_outlier_detector,
+    is_regressor,
+)
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import get_tags
 
@@ -43,7 +51,7 @@ def sample(model: Any, n_samples: int = 240, seed: int = 3) -> Sample:
     if isinstance(model, Density):
         means = [[0.0, 0.0, 1.0, 0.0], [2.0, -1.0, 0.0, 1.0]]  # two modes, so that a bandwidth is a choice
         return GaussianClasses(means).sample(n_samples, random_state=seed).X, None
-    if name == "NearestNeighbors":
+    if name == "NearestNeighbors" or is_outlier_detector(model):
         return np.random.default_rng(seed).normal(size=(n_samples, 4)), None
     if not is_regressor(model):
         assert isinstance(model, TransformerMixin), f"add a law for {name} to tests/samples.py"
@@ -137,7 +145,7 @@ def agree(first: Any, second: Any, X: Any, *, atol: float = 1e-7) -> None:
     if is_clusterer(first):
         assert disagreement(np.asarray(first.predict(X)), np.asarray(second.predict(X))) < 0.01
         return
-    if is_classifier(first) and hasattr(first, "decision_function"):
+    if (is_classifier(first) or is_outlier_detector(first)) and hasattr(first, "decision_function"):
         assert_allclose(first.decision_function(X), second.decision_function(X), atol=atol)
         return
     ours, theirs = outputs(first, X), outputs(second, X)

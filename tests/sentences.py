@@ -142,6 +142,7 @@ class Audit:
                 rf"(.*) scores {n} ± {n} more, which is within the noise of the folds; (.*) is the .*",
                 self.close,
             ),
+            (r"(.*) scores less than 0\.001 more, which is within the noise of the folds; .*", self.alike),
             (
                 rf"(.*) scores {n} ± {n} more, but is not recommended: it does not clearly beat .*",
                 self.unclear,
@@ -197,6 +198,10 @@ class Audit:
                 rf"clear): from {n} to {n} rows it gained {n} ± {n} in .*\.",
                 self.more,
             ),
+            (
+                rf"More rows would hardly help: from {n} to {n} rows it gained less than 0.001 in .*",
+                self.full,
+            ),
         ]
 
     def rmse(self, said: str) -> bool:
@@ -229,13 +234,23 @@ class Audit:
             and (self.chosen.name == chosen and self.chosen.complexity <= simpler)
         )
 
+    def full(self, before: str, after: str) -> bool:
+        curve = self.it.explanation.learning
+        return abs(curve.scores[-1] - curve.scores[-2]) < 5e-4 and shows(after, curve.sizes[-1])
+
+    def alike(self, best: str, other: str | None = None) -> bool:
+        mean, error, _ = self.difference(self.scores[best], self.scores[other or self.chosen.name])
+        return abs(mean) < 5e-4 and error < 5e-4
+
     def unclear(self, best: str, mean: str, error: str) -> bool:
         own = self.difference(self.scores[best], self.scores[self.chosen.name])
         return shows(mean, own[0]) and shows(error, own[1])
 
     def near(self, names: str, sizes: str) -> bool:
         told = re.split(r", | and ", sizes)
-        listed = [item.name for item in self.models() if item.name in names]
+        listed = [item.name for item in self.models() if item.name in re.split(r", | and ", names)]
+        if sizes == "below 0.001":
+            return bool(listed) and all(self.alike(self.best.name, name) for name in listed)
         assert len(told) <= len(listed)
         for size in told:
             mean, error = size.split(" ± ")

@@ -16,7 +16,7 @@ from numba.core.errors import TypingError
 from numba.extending import overload
 from numpy.testing import assert_allclose
 
-from assay.loops import compiled, exp, is_compiling, log
+from assay.loops import compiled, exp, exp_alike, inner, is_compiling, log
 
 
 @compiled
@@ -37,6 +37,25 @@ def test_exp_is_numpys_to_the_last_digits(rng, width):
     result = np.empty_like(values)
     apply_exp(values, result)
     assert_allclose(result, np.exp(values), rtol=5e-16)
+
+
+@compiled
+def apply_exp_alike(values, result):
+    for i in range(values.shape[0]):
+        result[i] = exp_alike(values[i])
+
+
+def test_exp_of_single_precision_is_numpys_to_its_last_digits(rng):
+    values = np.concatenate([[-87.0, 0.0, 88.0], rng.uniform(-87, 88, size=20_000), rng.normal(size=20_000)])
+    single = values.astype(np.float32)
+    result = np.empty_like(single)
+    apply_exp_alike(single, result)
+    assert_allclose(result, np.exp(single.astype(np.float64)), rtol=2e-7)
+    double = np.empty_like(values)
+    apply_exp_alike(values, double)
+    assert_allclose(double, np.exp(values), rtol=5e-16)
+    apply_exp_alike(np.array([-1e30, 1e30], dtype=np.float32), result[:2])
+    assert_allclose(result[:2], np.exp([-87.0, 88.0]), rtol=2e-7)
 
 
 def test_exp_is_clamped_at_both_ends():
@@ -145,3 +164,22 @@ def test_cycles_are_not_searched_for_while_a_loop_is_compiled_and_as_before_afte
         assert gc.isenabled() == on
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_a_loop_that_only_loops_call_is_copied_into_them_and_has_no_address():
+    @inner
+    def total(values):
+        result = 0.0
+        for value in values:
+            result += value
+        return result
+
+    @compiled
+    def mean(values):
+        return total(values) / values.shape[0]
+
+    assert mean(np.array([1.0, 2.0, 6.0])) == 3.0
+    (made,) = total.overloads.values()
+    assert made.library.get_pointer_to_function(made.fndesc.mangled_name) == 0
+    (caller,) = mean.overloads.values()
+    assert caller.library.get_pointer_to_function(caller.fndesc.mangled_name) != 0

@@ -48,7 +48,9 @@ class Entry:
         The package it lives in.
     family : str
         The title of the room, for readers.
-    task : {"regression", "classification", "clustering", "biclustering", "density", "transformation"}
+    task : str
+        "regression", "classification", "clustering", "biclustering", "density", "outliers" or
+        "transformation".
     suits : assay.suitability.Suitability or None
         For which tables `assay compare` tries it, if the class itself says so.
     summary : str
@@ -140,6 +142,7 @@ def task_of(model: Any) -> str:
         "biclustering": isinstance(model, base.BiclusterMixin),
         "density": isinstance(model, base.DensityMixin),
         "regression": base.is_regressor(model),
+        "outliers": base.is_outlier_detector(model),
     }
     return next((task for task, holds in kinds.items() if holds), "transformation")
 

@@ -42,6 +42,11 @@ BAD_INPUTS = {
         "mixed holds Parquet files and others ('more.csv'); give one file",
     ),
     "unlike Parquet files": ("", "unlike", "b.parquet and a.parquet differ in the columns 'v', 'w'"),
+    "a target that names the rows": (
+        "x,name\n" + "".join(f"{row},N{row}\n" for row in range(60)),
+        "bad.csv --target name",
+        "The target 'name' names the rows: nearly every value differs",
+    ),
     "near file": ("", "god.csv", "Did you mean good.csv"),
     "near embedded table": ("", "diabetse", "Did you mean diabetes?"),
     "near method": ("", "good.csv --target y --methods Rigde", "Did you mean 'Ridge'?"),

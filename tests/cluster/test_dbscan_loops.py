@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from assay.cluster.density import dbscan_loops as boxes
 from assay.cluster.density import dbscan_loops as loops
-from assay.cluster.density.dbscan_solver import CELL_ROWS, make_cells, select
+from assay.cluster.density.dbscan_solver import CELL_ROWS, make_cells
 
 
 @pytest.fixture(params=["spread", "same rows"])
@@ -18,16 +18,6 @@ def table(request):
     if request.param == "spread":
         return rng.normal(size=(500, 3))
     return rng.integers(0, 3, size=(500, 3)).astype(float)
-
-
-@pytest.mark.parametrize("rank", [0, 7, 250, 498])
-def test_select_parts_lower_from_higher(rank):
-    values = np.random.default_rng(rank).integers(0, 100, size=499).astype(float)
-    keys, order = values.copy(), np.arange(499)
-    select(keys, order, 0, 499, rank)
-    assert_array_equal(values[order], keys)
-    assert keys[rank] == np.sort(values)[rank]
-    assert keys[:rank].max(initial=-1) <= keys[rank] <= keys[rank:].min()
 
 
 def test_cells_hold_every_row_once_in_tight_boxes(table):

@@ -13,7 +13,7 @@ from scipy import integrate, optimize, stats
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.density import KernelDensity
-from assay.density.bandwidths import LISTED_PAIRS, quantile, sheather_jones
+from assay.density.bandwidths import LISTED_PAIRS, PAIRS, quantile, sheather_jones
 from assay.density.risk import kernel_ucv
 from assay.kernel_sums import KernelSums, legendre_kernel, pair_lags, smoothing_kernel
 from assay.theory import mse_bound
@@ -104,12 +104,30 @@ def test_cross_validation_takes_the_least_point_and_tells_of_the_border():
 
 @pytest.mark.spec("douc/M8.2")
 def test_bins_give_the_criterion_of_all_pairs():
-    x = np.random.default_rng(0).standard_normal(LISTED_PAIRS + 500)
-    model = KernelDensity(bandwidth="ucv").fit(x[:, None])
+    x = np.random.default_rng(0).standard_normal(PAIRS + 1)
+    model = KernelDensity(bandwidth="ucv", bandwidths=np.geomspace(0.1, 0.6, 9)).fit(x[:, None])
     lags = pair_lags(x, np.ones(len(x)), n_bins=2, exact_up_to=len(x))
     curve = np.array([kernel_ucv(smoothing_kernel("gaussian"), lags, h) for h in model.bandwidths_])
     assert 0 < np.abs(model.criterion_ - curve).max() < 1e-3 * np.abs(curve.min())
     assert np.argmin(curve) == np.argmin(model.criterion_)
+
+
+@pytest.mark.spec("douc/M8.2", "douc/M2.8")
+def test_a_few_thousand_points_have_the_closed_form_over_all_pairs():
+    rng = np.random.default_rng(7)
+    x = 1e8 + np.concatenate([rng.standard_normal(900), rng.normal(0.0, 0.02, 600)])  # two scales, far from 0
+    weight = rng.integers(1, 4, len(x)).astype(float)
+    grid = np.geomspace(0.01, 0.8, 7)
+    assert LISTED_PAIRS < len(x) <= PAIRS
+    near, n = x - 1e8, weight.sum()
+    pairs = np.outer(weight, weight) - np.diag(weight)  # without each copy of a point and itself
+    squares = (near[:, None] - near) ** 2
+    with pytest.warns(ConvergenceWarning, match="rows are repeated"):
+        model = KernelDensity(bandwidth="ucv", bandwidths=grid).fit(x[:, None], sample_weight=weight)
+    for h, found in zip(grid, model.criterion_, strict=True):
+        closed = (n + np.sum(pairs * np.exp(-squares / (4 * h**2)))) / (2 * math.sqrt(math.pi) * n**2 * h)
+        votes = np.sum(pairs * np.exp(-squares / (2 * h**2))) / math.sqrt(2 * math.pi)
+        assert_allclose(found, closed - 2 * votes / (n * (n - 1) * h), rtol=1e-9)
 
 
 def test_weights_are_repetitions_in_the_criterion():

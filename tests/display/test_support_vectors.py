@@ -9,7 +9,14 @@ from scipy.sparse import csr_matrix
 from sklearn import svm
 
 from assay import display, theory
-from assay.kernel_machines import SVC, SVR, HardMarginSVC, KernelQuantileRegressor
+from assay.kernel_machines import (
+    SVC,
+    SVR,
+    HardMarginSVC,
+    KernelERM,
+    KernelLogisticRegression,
+    KernelQuantileRegressor,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -182,6 +189,26 @@ def test_the_dual_rises_to_the_primal_and_weights_are_those_of_the_fit(clouds):
     shown = display.DualWeightsDisplay.from_estimator(model)
     np.testing.assert_allclose(shown.weights, np.sort(np.abs(model.dual_coef_[0]))[::-1])
     np.testing.assert_array_equal(shown.at_bound, shown.weights == 1.0)
+
+
+@pytest.mark.parametrize(
+    "kind", [SVC, SVR, KernelLogisticRegression, KernelERM], ids=lambda each: each.__name__
+)
+def test_the_gap_falls_with_the_time_of_a_fit_below_its_tolerance(clouds, kind):
+    X, y = clouds
+    target = y if kind in (SVC, KernelLogisticRegression) else X.sum(axis=1)
+    model = kind(C=10.0).fit(X, target)
+    shown = display.GapTimeDisplay.from_estimator(model, X, target)
+    assert len(shown.gaps) >= 2 or kind is KernelERM
+    assert shown.gaps[-1] <= model.tol
+    assert np.all(shown.gaps[:-1] > model.tol)
+    assert np.all(shown.seconds > 0)
+    assert np.all(np.diff(shown.seconds) >= 0)
+    assert model.plot(X, target, kind="gap").get_yscale() == "log"
+    (line, dashed) = shown.ax_.lines
+    np.testing.assert_array_equal(line.get_xdata(), shown.seconds)
+    np.testing.assert_allclose(line.get_ydata(), np.maximum(shown.gaps, 1e-17))
+    assert set(dashed.get_ydata()) == {model.tol}
 
 
 @pytest.mark.parametrize("form", ["sparse", "precomputed", "one column", "four columns"])

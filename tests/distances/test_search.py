@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 
 from assay.distances import NeighborSearch
 from assay.distances.brute import BruteSearch
-from assay.distances.loops import near_leaves
 from assay.distances.metrics import SCALES
+from assay.distances.radius_loops import near_leaves
 from assay.distances.search import TreeSearch
 from assay.distances.tree import build_tree
 from assay.rows import threads
@@ -49,6 +49,19 @@ def test_the_nearest_rows_are_those_of_a_full_sort(rng, metric, method, n_featur
         assert_allclose(found.distances, distances, rtol=1e-11, atol=1e-13)
         if not (metric == "cosine" and n_features == 1):  # every distance there is 0 or 2
             assert_array_equal(found.indices, indices)
+
+
+@pytest.mark.parametrize("method", ["kd_tree", "ball_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
+@pytest.mark.parametrize("is_tied", [False, True])
+def test_the_nearest_rows_of_a_tree_of_many_levels_are_those_of_a_full_sort(rng, metric, method, is_tied):
+    X, queries = rng.standard_normal((20_000, 3)), 1.5 * rng.standard_normal((60, 3))
+    if is_tied:  # on a lattice, where the lower number decides
+        X, queries = np.round(4 * X), np.round(4 * queries)
+    found = NeighborSearch(X, metric=metric, method=method).nearest(9, queries)
+    distances, indices = brute_nearest(X, queries, metric, 9)
+    assert_allclose(found.distances, distances, rtol=1e-11, atol=1e-13)
+    assert_array_equal(found.indices, indices)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -9,8 +9,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from assay.distances.loops import farthest_bound, leaf_distances, merge_runs, nearest_bound
-from assay.distances.tree import LEAF, SAMPLE, build_tree, leaf_ranges, partition, with_balls
+from assay.distances.loops import bunch_bounds, farthest_bound, leaf_distances, nearest_bound
+from assay.distances.radius_loops import merge_runs
+from assay.distances.tree import (
+    BUNCH,
+    LEAF,
+    SAMPLE,
+    build_tree,
+    leaf_ranges,
+    partition,
+    wide_tree,
+    with_balls,
+)
 from assay.rows import threads
 
 METRICS = {2: "sqeuclidean", 1: "cityblock", 0: "chebyshev"}
@@ -90,6 +100,40 @@ def test_bounds_of_a_node_enclose_the_computed_distances(rng, power, balls, dtyp
                 if lasts[node] - firsts[node] == 1:
                     widths.append(low / distances.min())
     assert np.mean(widths) > 0.02  # zero would be a bound, too
+
+
+@pytest.mark.parametrize("power", METRICS)
+@pytest.mark.parametrize("balls", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_points", [1, 600, 16 * LEAF + 1, 3_000, 20_000])
+def test_a_wide_tree_has_the_nodes_of_the_tree_four_levels_at_a_time(rng, n_points, dtype, balls, power):
+    X = (rng.standard_normal((n_points, 5)) + 100.0).astype(dtype)
+    tree = build_tree(X)
+    tree = with_balls(tree, power) if balls else tree
+    wide, bounds = wide_tree(tree), np.empty(BUNCH, dtype)
+    n_leaves, n_inner = len(tree.leaves), len(wide.starts) - 1
+    assert wide.starts[0] == 1
+    assert wide.starts[-1] == n_inner + n_leaves == len(wide.lowest)
+    sizes = np.diff(wide.starts)
+    assert 1 <= sizes.min() <= sizes.max() <= BUNCH
+    below = [range(place, place + 1) for place in range(-n_inner, n_leaves)]
+    for entry in range(n_inner - 1, -1, -1):  # children stand after their parents
+        first, last = wide.starts[entry], wide.starts[entry + 1]
+        assert all(below[i].stop == below[i + 1].start for i in range(first, last - 1))
+        below[entry] = range(below[first].start, below[last - 1].stop)
+    assert below[0] == range(n_leaves)
+    nodes = {
+        (first, last): node for node, (first, last) in enumerate(zip(*leaf_ranges(0, n_leaves), strict=True))
+    }
+    point = X[n_points // 2] + dtype(0.3)
+    for entry in range(n_inner):
+        children = range(wide.starts[entry], wide.starts[entry + 1])
+        own = [nodes[below[child].start, below[child].stop] for child in children]
+        assert_array_equal(wide.lowest[children], tree.lowest[own])
+        bunch_bounds(wide.corners, entry, point, power, bounds)
+        single = [nearest_bound(tree.boxes, node, point, point, power) for node in own]
+        assert_array_equal(bounds[: len(own)], single)
+        assert balls or np.all(bounds[len(own) :] == np.inf)
 
 
 @pytest.mark.parametrize("power", METRICS)

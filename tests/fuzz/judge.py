@@ -45,6 +45,10 @@ INFINITE = {
     ("HistGradientBoostingRegressor", "columns_"): "the outermost bin of a column with an infinite value",
     ("LogisticRegression", "C_"): "C = 1/(λn) of a penalty of 0",
     ("LinearSVC", "C_"): "C = 1/(λn) of a penalty of 0",
+    ("SVC", "margin_"): "1/‖h‖ of a function that is 0: there is no frontier",
+    ("SVC", "intercept_interval_"): "rows of one class alone weigh: every larger intercept is as good",
+    ("HardMarginSVC", "margin_"): "1/‖h‖ of a function that is 0: there is no frontier",
+    ("HardMarginSVC", "intercept_interval_"): "rows of one class alone weigh: none ends the interval",
 }
 """Fitted numbers that may be infinite, and why."""
 

@@ -90,10 +90,24 @@ def test_a_ball_that_is_too_large_says_so(rows):
     model = KernelERM("squared", constraint="ball", radius=50.0, kernel="linear").fit(X, y)
     coef = np.linalg.lstsq(np.column_stack([X, np.ones(40)]), y, rcond=None)[0]
     assert not model.constraint_active_
-    # Coefficients are a million times the function at so small a penalty: its loss is exact, its norm is not.
+    # Coefficients are a million times the function at so small a penalty, and cancel: αᵀKα has no digit of
+    # the norm left, which is read from the features.
     least = 0.5 * np.mean((y - np.column_stack([X, np.ones(40)]) @ coef) ** 2)
-    assert model.empirical_risk_ == pytest.approx(least, rel=1e-4)
-    assert model.rkhs_norm_ == pytest.approx(np.linalg.norm(coef[:2]), rel=5e-2)
+    assert model.empirical_risk_ == pytest.approx(least, rel=1e-7)
+    assert model.rkhs_norm_ == pytest.approx(np.linalg.norm(coef[:2]), rel=1e-6)
+    np.testing.assert_allclose(X.T @ model.dual_coef_, coef[:2], rtol=1e-6)
+    assert model.certify(X, y).holds
+
+
+@pytest.mark.parametrize("kernel", ["linear", lambda x, z: float(x @ z)], ids=["features", "eigenvectors"])
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+def test_the_norm_is_that_of_the_function_however_small_the_penalty(rows, kernel, C):
+    X, y, _ = rows
+    model = KernelERM("squared", C=C, kernel=kernel).fit(X, y)
+    assert model.rkhs_norm_ == pytest.approx(np.linalg.norm(X.T @ model.dual_coef_), rel=1e-6)
+    A = np.column_stack([X, np.ones(40)])
+    coef = np.linalg.solve(C * A.T @ A + np.diag([1.0, 1.0, 0.0]), C * A.T @ y)
+    assert model.rkhs_norm_ == pytest.approx(np.linalg.norm(coef[:2]), rel=1e-6)
     assert model.certify(X, y).holds
 
 

@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegression as Peer
 
 from assay.datasets import TwoMoons
-from assay.display import ErrorSurfaceDisplay
+from assay.display import ErrorSurfaceDisplay, FrontierDisplay, WidthAccuracyDisplay
 from assay.kernel_machines import KernelLogisticRegression, KernelRidge
 from assay.kernels import Gaussian
 
@@ -103,16 +103,45 @@ def test_few_centres_under_l1_all_under_l2_and_no_fit_without_penalty(moons):
         KernelLogisticRegression(gamma=20.0, penalty_strength=0.0).fit(X, y)
 
 
-@pytest.mark.spec("peyre/X13", "peyre/X14")
-def test_accuracy_along_the_width_and_the_map(moons, fitted):
+@pytest.mark.spec("peyre/X14")
+def test_the_map_shows_the_probability_at_each_place(moons, fitted):
+    X, y = moons
+    ax = fitted.plot(X, y, kind="map")
+    (image,) = ax.images
+    left, right, bottom, top = image.get_extent()
+    shades = np.asarray(image.get_array())
+    side = len(shades)
+    across, up = ((np.arange(side) + 0.5) / side * size for size in (right - left, top - bottom))
+    cells = np.column_stack([grid.ravel() for grid in np.meshgrid(left + across, bottom + up)])
+    # 1/(1 + e^{−f}) with f = Σ α_i k(x_i, ·) + b, written out.
+    chance = expit(Gaussian(1.0).cross(cells, X) @ fitted.dual_coef_ + fitted.intercept_[0])
+    shares = FrontierDisplay.from_estimator(fitted, X, y).shares
+    np.testing.assert_allclose(shares[:, :, 1].ravel(), chance, atol=1e-9)
+    # The colour of a cell goes from that of one class to that of the other as the probability does.
+    ends = shades.reshape(-1, shades.shape[2])[[chance.argmin(), chance.argmax()]][:, :3]
+    way = (shades[:, :, :3].reshape(-1, 3) - ends[0]) @ (ends[1] - ends[0])
+    order = np.argsort(chance)
+    assert np.all(np.diff(way[order][::500]) > -1e-2 * np.ptp(way))
+    assert np.corrcoef(way, chance)[0, 1] > 0.95
+    frontier = np.vstack([path.vertices for path in ax.collections[0].get_paths()])
+    np.testing.assert_allclose(fitted.predict_proba(frontier)[:, 1], 0.5, atol=0.01)
+
+
+@pytest.mark.spec("peyre/X13")
+def test_accuracy_along_the_width(moons, fitted):
     X, y = moons
     shown = fitted.plot(X, y, kind="width").figure
     assert len(shown.axes[0].lines) >= 2
-    display = __import__("assay.display", fromlist=["x"]).WidthAccuracyDisplay.from_estimator(fitted, X, y)
+    display = WidthAccuracyDisplay.from_estimator(fitted, X, y)
     assert display.train[-1] == 1.0
     assert display.test[-1] < display.test.max()
     assert display.train[0] < display.test.max()
-    assert fitted.plot(X, y).figure.axes  # the probability map is the default of two columns
+    # Each accuracy is that of a fit at that width.
+    place = len(display.gammas) // 2
+    kept = np.arange(90) % 3 != 0
+    again = KernelLogisticRegression(C=5.0, gamma=float(display.gammas[place])).fit(X[kept], y[kept])
+    assert display.train[place] == again.score(X[kept], y[kept])
+    assert display.test[place] == again.score(X[~kept], y[~kept])
 
 
 @pytest.mark.spec("peyre/X9")
@@ -128,6 +157,12 @@ def test_the_error_surface_has_its_least_point_at_the_choice(moons):
         surface = ErrorSurfaceDisplay.from_selection(chosen)
         row, column = np.unravel_index(np.nanargmin(surface.errors), surface.errors.shape)
         assert (surface.gammas[row], surface.penalties[column]) == surface.chosen
+        # The star is in the middle of its cell, and every cell is whole, on logarithmic axes.
+        ax = surface.ax_
+        corners = np.log(ax.collections[0].get_coordinates())
+        middles = (corners[1:, 1:] + corners[:-1, :-1]) / 2
+        np.testing.assert_allclose(middles[row, column], np.log(surface.chosen[::-1]), atol=1e-9)
+        np.testing.assert_allclose(np.log([ax.get_xlim(), ax.get_ylim()]).T, corners[[0, -1], [0, -1]])
         assert chosen.model.certificates_.holds
 
 
@@ -192,3 +227,17 @@ def test_certificates_fail_on_damage(moons, fitted):
     swapped = y.copy()
     swapped[:2] *= -1
     assert not fitted.certify(X, swapped).holds
+
+
+@pytest.mark.parametrize("gamma", [0.5, 3.0])
+def test_huge_costs_are_solved_from_nothing_and_along_a_path(moons, gamma):
+    X, y = moons
+    y = np.where(np.arange(len(y)) % 9 == 0, -y, y)  # rows that only a steep function tells apart
+    costs = 10.0 ** np.arange(0, 13, 2)
+    path = KernelLogisticRegression(gamma=gamma).path(X, y, Cs=costs)
+    assert path.converged.all()
+    assert path.dual_gap.max() < 1e-7
+    for cost, norm in zip(costs[-3:], path.rkhs_norms[-3:], strict=True):
+        model = KernelLogisticRegression(C=cost, gamma=gamma).fit(X, y)
+        assert model.certify(X, y).holds
+        assert model.rkhs_norm_ == pytest.approx(norm, rel=1e-3)

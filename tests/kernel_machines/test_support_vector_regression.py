@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 from sklearn import svm
+from sklearn.model_selection import KFold
 
+from assay.display import ErrorSurfaceDisplay
 from assay.kernel_machines import SVC, SVR, HardMarginSVC, KernelQuantileRegressor
 from assay.kernels import Gaussian
 
@@ -267,3 +269,44 @@ def test_weights_are_repetitions_and_rows_of_none_are_absent():
         plain = type(model)(tol=1e-10, gamma=0.5).fit(X[repeated], target[repeated])
         again = plain.decision_function(X) if target is y else plain.predict(X)
         np.testing.assert_allclose(values, again, atol=1e-4)
+
+
+def test_cost_width_and_tube_are_chosen_by_the_error_of_rows_held_out():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-3, 3, size=(150, 1))
+    y = np.sin(X[:, 0]) + rng.normal(scale=0.1, size=150)
+    grid = {"Cs": [0.01, 1.0], "gammas": [0.01, 1.0], "cv": KFold(3)}
+    chosen = SVR().select_tube(X, y, [0.1, 1.5], **grid)
+    assert chosen.parameter == "C, gamma, epsilon"
+    assert chosen.best == {"C": 1.0, "gamma": 1.0, "epsilon": 0.1}
+    assert chosen.model.get_params()["epsilon"] == 0.1
+    assert chosen.model.certificates_.holds
+    # scikit-learn's machines on the same folds, costs as much larger as the rows are fewer, err as much.
+    errors = []
+    for told in chosen.values:
+        squares = np.empty(150)
+        for train, test in grid["cv"].split(X):
+            machine = svm.SVR(**{**told, "C": 1.5 * told["C"]}, tol=1e-6)
+            machine.random_state = 0  # the global one would be drawn from
+            squares[test] = (machine.fit(X[train], y[train]).predict(X[test]) - y[test]) ** 2
+        errors.append(squares.mean())
+    np.testing.assert_allclose(chosen.curve, errors, rtol=0.02)
+    surface = ErrorSurfaceDisplay.from_selection(chosen)
+    np.testing.assert_allclose(np.sort(surface.errors.ravel()), np.sort(chosen.curve[:4]))  # of the tube 0.1
+    with pytest.raises(
+        ValueError, match=r"'epsilons' parameter of SVR.select_tube must be a list of finite numbers"
+    ):
+        SVR().select_tube(X, y, [-1.0], **grid)
+
+
+def test_in_units_of_the_target_the_chosen_tube_scales_with_it():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(90, 2))
+    y = X[:, 0] ** 2 + 0.1 * rng.normal(size=90)
+    grid = {"Cs": [1.0, 10.0], "gammas": [0.5], "cv": 3, "random_state": 0}
+    one, thousand = (
+        SVR().select_tube(X, unit * y, [0.01, 0.2], standardise=True, **grid) for unit in (1.0, 1000.0)
+    )
+    assert thousand.index == one.index
+    assert thousand.best["epsilon"] == pytest.approx(1000 * one.best["epsilon"])
+    assert thousand.best["C"] == pytest.approx(1000 * one.best["C"])

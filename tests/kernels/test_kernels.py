@@ -311,3 +311,27 @@ def test_bad_tables_are_refused_in_one_sentence(X):
         Bilinear([[0.0, 1.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match="symmetric positive semi-definite"):
         Bilinear([[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("make", [Gaussian, Laplacian, Matern, lambda gamma: Matern(np.inf, gamma=gamma)])
+def test_kernels_of_distances_do_not_overflow_with_the_unit_of_the_rows(make, dtype, sparse_rows):
+    rows = np.random.default_rng(0).normal(size=(7, 3)).astype(dtype)
+    as_given = sparse.csr_array if sparse_rows else np.asarray
+    # Distances of a sparse table are not summed afresh where digits cancel, and roots double what is lost.
+    tolerance = (2e-3 if dtype == np.float32 else 1e-7) if sparse_rows else 0.0
+    plain = make(gamma=1.0).cross(as_given(rows), as_given(rows[:4]))
+    for exponent in (-118, -70, 70, 118) if dtype == np.float32 else (-500, 500):
+        unit = 2.0**exponent
+        gamma = unit ** (-2 if make is Gaussian else -1)
+        made = make(gamma=gamma).cross(as_given(rows * dtype(unit)), as_given(rows[:4] * dtype(unit)))
+        assert np.isfinite(made).all()
+        # A power of two is exact: in another unit the kernel differs by the rounding of the scale.
+        np.testing.assert_allclose(made, plain, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=tolerance)
+    limit = 118 if dtype == np.float32 else 1010
+    far = make(gamma=1.0).gram(as_given(rows * dtype(2.0**limit)))
+    np.testing.assert_allclose(far, np.eye(7), atol=1.0 if sparse_rows else 1e-30)
+    assert np.isfinite(far).all()
+    near = make(gamma=1.0).gram(as_given(rows * dtype(2.0**-limit)))
+    np.testing.assert_array_equal(near, np.ones((7, 7)))

@@ -32,17 +32,22 @@ NEAREST_CENTER = {
 }
 """Methods whose rule is the nearest centre, whatever the shares of the classes."""
 
-ABSENT_REFUSED = {"KernelLogisticRegression"}
-"""Methods that refuse a class without weight in a sentence."""
 
-NO_OVERLAP = {"HardMarginSVC"}
+NO_OVERLAP = {"HardMarginSVC", "NuSVC"}
 """Methods that refuse rows which are alike and of several classes."""
+
+OF_SHARES = {"NuSVC"}
+"""Methods that are told a share which every class must be able to give: one without weight gives none."""
 
 OF_COVARIANCES = {"FisherDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"}
 """Methods that divide by a covariance within the classes, and refuse rows that have none."""
 
 LAST_OF_TIES = {("ties", "last"), ("ties", "positive")}
 """Options that say another rule for ties on purpose: the last class."""
+
+each_classifier_of_any_shares = pytest.mark.parametrize(
+    "kind", [kind for kind in CLASSIFIERS if kind.__name__ not in OF_SHARES], ids=lambda kind: kind.__name__
+)
 
 
 def options_of(model):
@@ -76,7 +81,16 @@ def three():
     return random.normal(size=(90, 3)) + 0.5 * np.eye(3)[y], y
 
 
-@each_classifier
+@pytest.mark.parametrize("kind", [kind for kind in CLASSIFIERS if kind.__name__ in OF_SHARES])
+def test_a_share_that_a_class_without_weight_cannot_give_is_refused(kind, rare):
+    X, y = rare
+    with pytest.raises(
+        ValueError, match="at most twice the share of the smaller of any two classes, which is 0"
+    ):
+        kind().fit(X, y, sample_weight=(y == "common").astype(float))
+
+
+@each_classifier_of_any_shares
 def test_an_ensemble_draws_no_row_of_a_rare_class(kind, rare):
     X, y = rare
     if kind.__name__ in NEAREST_CENTER:  # they do not see that a class is rare: its centre must be far
@@ -85,10 +99,6 @@ def test_an_ensemble_draws_no_row_of_a_rare_class(kind, rare):
     # At most three different rows have no density in three columns by themselves: the others lend theirs.
     # Levels that a bag does not draw are levels all the same.
     each = adapted(kind(), towards_linear=0.5, min_categories=6)
-    if kind.__name__ in ABSENT_REFUSED:
-        with pytest.raises(ValueError, match="needs rows of every class"):
-            each.fit(X, y, sample_weight=(y == "common").astype(float))
-        return
     for seed in range(5):  # of which three draw none for some member
         model = BaggingClassifier(each, n_estimators=10, random_state=seed)
         with warnings.catch_warnings():
@@ -98,15 +108,11 @@ def test_an_ensemble_draws_no_row_of_a_rare_class(kind, rare):
         assert kind.__name__ in CHANCE or np.mean(model.predict(X) == "common") > 0.8
 
 
-@each_classifier
+@each_classifier_of_any_shares
 @pytest.mark.parametrize("label", ["common", "rare"])
 def test_where_one_class_alone_weighs_every_such_row_is_said_to_be_of_it(kind, label, rare):
     X, y = suited(kind(), rare[0]), rare[1]
     weight = (y == label).astype(float)
-    if kind.__name__ in ABSENT_REFUSED:
-        with pytest.raises(ValueError, match="needs rows of every class"):
-            kind().fit(X, y, sample_weight=weight)
-        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         # No more neighbours than there are rows of the rare class.
@@ -115,7 +121,7 @@ def test_where_one_class_alone_weighs_every_such_row_is_said_to_be_of_it(kind, l
     assert np.all(model.predict(X[weight > 0]) == label)
 
 
-@each_classifier
+@each_classifier_of_any_shares
 def test_a_class_of_weight_zero_is_never_said_and_leaves_the_others_their_boundary(kind, three):
     if not get_tags(kind()).classifier_tags.multi_class:
         pytest.skip("a method of two classes")
@@ -125,10 +131,6 @@ def test_a_class_of_weight_zero_is_never_said_and_leaves_the_others_their_bounda
     # A plane separates what is left, for those who need one.
     X = suited(kind(), X + shift * (y[:, None] == 1))
     weight = (y != 2).astype(float)
-    if kind.__name__ in ABSENT_REFUSED:
-        with pytest.raises(ValueError, match="needs rows of every class"):
-            kind().fit(X, y, sample_weight=weight)
-        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         # Marks are cut where the classes are apart, and balls are smaller than their distance.

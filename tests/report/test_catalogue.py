@@ -19,7 +19,8 @@ each_method = pytest.mark.parametrize("method", catalogue(), ids=lambda method: 
 
 def test_every_estimator_is_in_the_catalogue():
     names = [method.name for method in catalogue()]
-    assert set(names) == {kind.__name__ for kind in estimator_classes()}
+    only_compared = {"NystroemLogistic", "NystroemRidge"}
+    assert set(names) == {kind.__name__ for kind in estimator_classes()} | only_compared
     assert len(names) == len(set(names))
 
 
@@ -127,7 +128,8 @@ def test_the_roster_holds_what_declares_itself_and_nothing_inherited():
     names = {entry.name for entry in entries()}
     assert {"LinearRegression", "Ridge", "Lasso", "LogisticRegression", "KernelRidge"} <= names
     kinds = estimator_classes()
-    assert names == {kind.__name__ for kind in kinds if vars(kind).get("_suits") is not None}
+    declared = {kind.__name__ for kind in kinds if vars(kind).get("_suits") is not None}
+    assert names == declared | {"NystroemRidge", "NystroemLogistic"}
     inherited = {kind.__name__ for kind in kinds if getattr(kind, "_suits", None) is not None} - names
     assert "MultivariateRegression" in inherited  # a LinearRegression, but it has not said so of itself
 

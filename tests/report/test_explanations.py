@@ -673,3 +673,14 @@ def test_every_picture_of_a_recommended_forest_can_be_drawn(rng):
         assert ("importance" in model_kinds(found.candidates[0].model, 60)) == shown
         for drawing in drawings:
             drawing.on_axes(Figure().subplots())
+
+
+def test_a_gain_that_no_decimal_shows_is_no_reason_for_more_rows():
+    gain = Difference(0.0002, 0.00001, 0.0001)
+    told = np.array([50, 100]), np.array([0.9997, 0.9999]), np.array([1e-5, 1e-5]), gain
+    sentence = LearningCurve(*told, "R²").sentence
+    assert sentence == "More rows would hardly help: from 50 to 100 rows it gained less than 0.001 in R²."
+    error = LearningCurve(
+        np.array([50, 100]), np.array([0.0009, 0.0007]), np.array([1e-5, 1e-5]), gain, "MAE", -1
+    )
+    assert error.sentence.startswith("More rows would help")  # an error has a unit, and may be small

@@ -41,7 +41,7 @@ def numbers(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory):
-    rng = np.random.default_rng(12)
+    rng = np.random.default_rng(14)
     folder = tmp_path_factory.mktemp("classes")
     for name, n in (("fit", N_FIT), ("new", N_NEW)):
         frame, mean = draw(rng, n)

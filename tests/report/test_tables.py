@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.report import RawTable, ReportError, choose_data, choose_task, read_table
+from assay.report import RawTable, Reading, ReportError, choose_data, choose_task, read_table
 from assay.report.tables.encoding.encoder import TableEncoder, days_of
 from assay.report.tables.files import byte_streams
 
@@ -437,6 +437,15 @@ def test_one_column_leaves_nothing_to_learn_from(tmp_path):
     table = read_table(written(tmp_path / "t.csv", "y\n" + "".join(f"{row / 7}\n" for row in range(30))))
     with pytest.raises(ReportError, match=r"No column of t\.csv is left to learn from\."):
         choose_data(table, target="y")
+
+
+def test_equal_steps_that_may_be_a_measure_name_the_way_to_learn_from_them(tmp_path):
+    text = "dose,effect\n" + "".join(f"{row},{row * 1.9 + row % 3}\n" for row in range(1, 13))
+    path = written(tmp_path / "t.csv", text)
+    with pytest.raises(ReportError, match=r"it numbers the rows\. --numeric dose takes it for numbers\."):
+        choose_data(read_table(path), target="effect")
+    table = read_table(path, reading=Reading(numeric=("dose",)))
+    assert choose_data(table, target="effect").feature_names == ["dose"]
 
 
 def test_ten_thousand_categories_become_a_few_features(rng):

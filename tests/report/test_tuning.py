@@ -21,7 +21,7 @@ from assay.report.trials.scoring.folds import GAP
 from assay.report.trials.scoring.metrics import KNOWN, metric_of, pinball
 from assay.report.trials.stacking import stacked_answers
 from assay.report.trials.trial import Answers, Recipe
-from assay.report.trials.tuning import GivenFolds, Tuning
+from assay.report.trials.tuning import PAIRED_ROWS, GivenFolds, Tuning
 
 CHOOSING = [entry for entry in entries() if entry.task != "clustering" and entry.suits.select is not None]
 
@@ -286,3 +286,17 @@ def test_the_script_of_a_smeared_model_is_told_of_the_groups(rows, tmp_path):
     apart = names["model"][-1].residuals_
     shuffled = clone(names["model"]).fit(data.X, data.y)[-1].residuals_
     assert np.std(apart) != pytest.approx(np.std(shuffled), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["KNeighborsRegressor", "KNeighborsClassifier"])
+def test_one_split_chooses_for_methods_of_all_pairs_on_many_rows(name):
+    entry = next(entry for entry in CHOOSING if entry.name == name)
+    labels = np.array([0, 1]) if entry.task == "classification" else None
+    few, many = (np.arange(n_rows) % 2 for n_rows in (PAIRED_ROWS, PAIRED_ROWS + 1))
+    options = [options_of(entry, Tuning(labels=labels), y) for y in (few, many)]
+    if labels is None:
+        assert [item.get("cv") for item in options] == [None, "split"]
+    else:
+        assert [item["cv"].n_used for item in options] == [5, 1]
+    line = next(entry for entry in CHOOSING if entry.name == "Lasso")
+    assert options_of(line, Tuning(), many.astype(float)).get("cv", 5) == 5

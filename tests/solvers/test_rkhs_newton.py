@@ -44,14 +44,15 @@ def rows():
 
 
 def primal(loss, y, cost, gram, intercept):
-    """The objective in (α, b), written out, and its gradient."""
+    """The objective in (u, b), written out, and its gradient; u = Rᵀα for R Rᵀ = K descends quickly."""
+    root = np.linalg.cholesky(gram + 1e-13 * np.eye(len(gram)))
 
     def value(z):
-        alpha, b = z[:-1], z[-1] if intercept else 0.0
-        scores = gram @ alpha + b
+        u, b = z[:-1], z[-1] if intercept else 0.0
+        scores = root @ u + b
         slope = cost * loss.gradient(y, scores)
-        gradient = np.append(gram @ (alpha + slope), slope.sum() if intercept else 0.0)
-        return 0.5 * alpha @ gram @ alpha + cost @ loss.value(y, scores), gradient
+        gradient = np.append(u + root.T @ slope, slope.sum() if intercept else 0.0)
+        return 0.5 * u @ u + cost @ loss.value(y, scores), gradient
 
     return value
 

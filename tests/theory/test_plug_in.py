@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from assay.datasets import Blobs, GaussianClasses, Rings, TwoMoons, two_gaussians_law
-from assay.kernel_machines import KernelRidge
+from assay.kernel_machines import KernelLogisticRegression
 from assay.linear import LogisticRegression
 from assay.losses.costs import bayes_classifier, least_cost
 from assay.parameters import ParameterError
@@ -134,13 +134,28 @@ def test_regret_is_between_zero_and_the_bounds_for_fitted_models(law):
     assert abs(difference.mean() - found.regret) < 4 * error
 
 
-def test_kernel_probabilities_are_bounded_too():
+@pytest.mark.spec("wei/T7.2")
+def test_kernel_logistic_regression_pays_less_than_its_bound_and_less_with_more_rows():
     law = TwoMoons(0.4)
-    X, y = law.sample(80, random_state=5)
-    machine = KernelRidge(kernel="rbf", penalty_strength=0.01).fit(X, (y > 0).astype(float))
-    fresh = law.sample(2000, random_state=6).X
-    found = plug_in_regret(law.posterior(fresh)[:, 1], np.clip(machine.predict(fresh), 0, 1))
-    assert 0 < found.regret < found.on_disagreement < found.l1 < found.l2
+    few, many = (
+        regret(
+            KernelLogisticRegression(kernel="rbf", C=1.0).fit(*law.sample(n, random_state=5)), law, 4000, 6
+        )
+        for n in (60, 600)
+    )
+    for found in (few, many):
+        assert 0 < found.regret < found.on_disagreement < found.l1 < found.l2
+    assert many.regret < few.regret
+    assert many.l1 < few.l1
+    # The two sides of the identity, from the law alone: the risk of each rule and the width of η from ½.
+    model = KernelLogisticRegression(kernel="rbf", C=1.0).fit(*law.sample(60, random_state=5))
+    fresh = law.sample(4000, random_state=6).X
+    eta_of_law, estimate = law.posterior(fresh)[:, 1], model.predict_proba(fresh)[:, 1]
+    assert_allclose(model.predict(fresh) == law.classes[1], estimate > 0.5)
+    wrong = (estimate > 0.5) != (eta_of_law > 0.5)
+    found = plug_in_regret(eta_of_law, estimate)
+    assert found.regret == pytest.approx(2 * np.mean(wrong * np.abs(eta_of_law - 0.5)), abs=1e-12)
+    assert found.l1 == pytest.approx(2 * np.mean(np.abs(eta_of_law - estimate)), abs=1e-12)
 
 
 def test_a_wrong_identity_and_a_broken_chain_are_seen():

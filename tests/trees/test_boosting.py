@@ -14,7 +14,6 @@ from assay.losses import Absolute, CrossEntropy, Exponential, Huber, Quantile, S
 from assay.rows import threads
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from assay.trees.boosting import table as tables
-from assay.trees.boosting.loops import select
 from assay.trees.boosting.table import best_constant
 from assay.trees.growing.binned.histograms import divide_on_shard, fill_histogram, make_shard, take_out
 from assay.trees.growing.binned.scan import Sides, best_newton_cut
@@ -301,16 +300,6 @@ def test_the_quick_quantile_is_the_minimiser_of_the_loss(level):
         values = rng.integers(0, 40, n).astype(float)
         loss = Quantile(level)
         assert best_constant(loss, values, None) == loss.constant_minimiser(values)
-
-
-@pytest.mark.parametrize("rank", [0, 70, 2000, 3599, 3999])
-def test_values_are_selected_as_sorting_would_place_them(rank):
-    rng = np.random.default_rng(0)
-    for values in (rng.standard_normal(4000), np.arange(4000.0), rng.integers(0, 3, 4000).astype(float)):
-        ordered = np.sort(values)
-        select(values, 0, 3999, rank)
-        assert values[rank] == ordered[rank]
-        assert values[:rank].max(initial=-np.inf) <= values[rank] <= values[rank:].min()
 
 
 # Where cuts and bins are.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import math
 
 import numpy as np
@@ -14,6 +12,7 @@ from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegr
 from assay.trees.boosting import boost
 from assay.trees.boosting import table as tables
 from assay.trees.boosting.proofs import splits
+from boosted import claim, damaged
 from damage import holds
 
 OPTIONS = {
@@ -49,43 +48,6 @@ def fitted(rows, options, **more):
     ).fit(X, y)
 
 
-def changed(model, **fields):
-    """A copy of a model with other arrays in its trees."""
-    other = copy.copy(model)
-    other.trees_ = dataclasses.replace(model.trees_, **fields)
-    return other
-
-
-def damaged(model):
-    """Copies of a model, each with a number that predictions or proofs read moved by 1 %, or two swapped."""
-    trees = model.trees_
-    for name in ("value", "threshold", "gain", "weight", "slope", "curvature", "baseline"):
-        values = getattr(trees, name).copy()
-        values[np.nanargmax(np.abs(values))] *= 1.01
-        yield name, changed(model, **{name: values})
-    inner = np.flatnonzero(trees.feature >= 0)
-    root = inner[0]
-    other = next(node for node in inner if trees.feature[node] != trees.feature[root])
-    for name in ("feature", "cut"):
-        values = getattr(trees, name).copy()
-        values[root], values[other] = values[other], values[root] + (name == "cut")
-        yield name, changed(model, **{name: values})
-    for node in (root, inner[-1]):
-        sides = trees.missing_go_to_left.copy()
-        sides[node] = ~sides[node]
-        yield "missing_go_to_left", changed(model, missing_go_to_left=sides)
-        left, right = trees.children_left.copy(), trees.children_right.copy()
-        left[node], right[node] = right[node], left[node]
-        yield "children", changed(model, children_left=left, children_right=right)
-    for level in range(12 if len(trees.bits) else 0):
-        bits = trees.bits.copy()
-        bits[0, 0] ^= np.uint32(1 << level)
-        yield f"bit {level}", changed(model, bits=bits)
-    counts = trees.n_codes.copy()
-    counts[2] -= 1
-    yield "n_codes", changed(model, n_codes=counts)
-
-
 @pytest.mark.parametrize("name", OPTIONS)
 def test_damage_to_whatever_is_read_is_seen_in_every_variant(rows, name):
     model = fitted(rows, OPTIONS[name])
@@ -107,10 +69,6 @@ def test_the_trace_and_the_rows_drawn_are_proved(rows, name):
     if model.subsample < 1.0 or model.n_held_out_ > 0:
         model.seed_ += 1
         assert not model.certify(*rows).holds
-
-
-def claim(model, rows, beginning):
-    return next(one for one in model.certify(*rows) if one.claim.startswith(beginning))
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
@@ -179,14 +137,14 @@ def test_the_best_gain_by_sorting_is_that_of_all_splits():
                     gain = slope[left].sum() ** 2 / left.sum() + slope[~left].sum() ** 2 / (~left).sum()
                     best = max(best, gain)
     assert model.trees_.gain[0] == pytest.approx(best, rel=1e-7)
-    trees, rules = model.trees_, splits.rules_of(model, None, None, 1e-3)
+    trees, rules = model.trees_, splits.rules_of(model, None, None, 1e-3, 0.0)
     codes = model.columns_.encode(X, by_column=True)
     leaf = trees.leaves(X, model.columns_)[:, 0]
     kinds = np.vstack([np.ones(60), slope, np.ones(60), np.zeros(60), np.zeros(60)])
     by_leaf = splits.rows_by_leaf(trees, trees.tree(0), leaf, codes, kinds)
     bounds = np.array([-np.inf, np.inf])
-    again = splits.best_gain(by_leaf, 0, kinds.sum(axis=1), bounds, np.arange(3), rules)
-    assert again == pytest.approx(best, rel=1e-9)
+    again = splits.best_split(by_leaf, 0, bounds, np.arange(3), rules)
+    assert again.gain == pytest.approx(best, rel=1e-9)
 
 
 def test_a_halved_round_is_proved_too():

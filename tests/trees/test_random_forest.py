@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from assay.kernel_machines import KernelRidge
+from assay.kernel_machines import SVR, KernelRidge
 from assay.rows import threads
 from assay.trees import (
     BaggingRegressor,
@@ -260,6 +260,7 @@ def test_ensembles_predict_diabetes_better_than_a_tree(diabetes):
         "kernel ridge": make_pipeline(
             StandardScaler(), KernelRidge(1.0, kernel="rbf", gamma=0.02, fit_intercept=True)
         ),
+        "support vectors": make_pipeline(StandardScaler(), SVR(C=30.0, gamma=0.02, epsilon=10.0)),
     }
     scores = {name: cross_val_score(clone(model), X, y, cv=5) for name, model in models.items()}
     for name in [name for name in models if name != "tree"]:

@@ -10,19 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from assay.density.risk import ErrorBound, holder_bound, kernel_ucv, smooth_bound
-from assay.kernel_sums import KernelSums, PairLags, SmoothingKernel, legendre_kernel, pair_lags
+from assay.density.risk import ErrorBound, holder_bound, kernel_ucv, smooth_bound, ucv_of_sums
+from assay.kernel_sums import (
+    KernelSums,
+    PairLags,
+    SmoothingKernel,
+    gaussian_pairs,
+    legendre_kernel,
+    pair_lags,
+)
 from assay.parameters import refusal
 
 Array = NDArray[np.float64]
 
 RULES = ("scott", "silverman", "ucv", "sheather-jones", "holder", "oracle")
 
-PAIRS = 2048
-"""Points up to which all pairs are summed; beyond, the bins that they are shared between."""
+PAIRS = 4096
+"""Points up to which a Gaussian sums over all pairs; beyond, over the bins that they are shared between."""
 
 LISTED_PAIRS = 1024
-"""Points up to which all distances are listed for one column."""
+"""Points up to which all distances are listed, for any function of them."""
 
 BINS_A_BANDWIDTH = 24
 """Bins that the smallest bandwidth tried spans."""
@@ -87,8 +94,7 @@ def unbiased_cv(X: Array, weight: Array, kernel: SmoothingKernel, start: Array, 
     values = np.geomspace(0.05, 3.0, CURVE_SIZE) if grid is None else np.asarray(grid, dtype=np.float64)
     if n_features == 1:
         values = values * start[0] if grid is None else values
-        lags = _lags(X[:, 0], weight, float(values.min()))
-        criterion: Callable[[float], float] = lambda h: kernel_ucv(kernel, lags, h)  # noqa: E731
+        criterion = _criterion_of_line(X[:, 0], weight, kernel, float(values.min()))
     else:
         criterion = _criterion_of_rows(X, weight, kernel, start)
     curve = np.array([criterion(float(value)) for value in values])
@@ -112,6 +118,25 @@ def _refined(criterion: Callable[[float], float], best: float, step: float) -> f
         best *= math.exp(min(max(0.5 * step * (low - high) / curvature, -step), step))
         step /= 10.0
     return best
+
+
+def _criterion_of_line(
+    x: Array, weight: Array, kernel: SmoothingKernel, smallest: float
+) -> Callable[[float], float]:
+    """J of one column: of a Gaussian in closed form over all pairs of a few thousand points."""
+    if kernel.shape != "gaussian" or not LISTED_PAIRS < len(x) <= PAIRS:
+        lags = _lags(x, weight, smallest)
+        return lambda h: kernel_ucv(kernel, lags, h)
+    order = np.argsort(x, kind="stable")
+    ordered, each, n = x[order] - x[order[0]], weight[order], float(weight.sum())
+    own = float(each @ each)  # copies of one point are pairs at distance 0
+
+    def criterion(h: float) -> float:
+        wide, narrow = gaussian_pairs(ordered, each, h)
+        squares = (own + 2.0 * wide) * float(kernel.convolution(0.0))
+        return ucv_of_sums(squares, (own - n + 2.0 * narrow) * float(kernel(0.0)), n, h)
+
+    return criterion
 
 
 def _lags(x: Array, weight: Array, smallest: float) -> PairLags:

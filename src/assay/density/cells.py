@@ -76,8 +76,9 @@ def line_masses(block: Block, low: float, size: float, tried: NDArray[np.int64])
     x, mass = x[order], np.concatenate([[0.0], np.cumsum(weight[order])])
     borders = np.concatenate([np.arange(1, m + 1) for m in tried])
     width, is_last = np.repeat(size / tried, tried), np.repeat(tried, tried) == borders
-    # Halving: x[first − 1] is below the border, x[last] is not.
-    first, last = np.zeros(len(borders), dtype=np.int64), np.full(len(borders), len(x))
+    # Halving, from where rounding leaves no doubt: x[first − 1] is below the border, x[last] is not.
+    at, doubt = low + borders * width, 1e-14 * (abs(low) + size)
+    first, last = np.searchsorted(x, at - doubt), np.searchsorted(x, at + doubt, side="right")
     while np.any(first < last):
         middle = np.minimum((first + last) // 2, len(x) - 1)
         is_below = np.floor((x[middle] - low) / width) < borders

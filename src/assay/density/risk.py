@@ -31,9 +31,14 @@ def kernel_ucv(kernel: SmoothingKernel, lags: PairLags, bandwidth: float) -> flo
     ∫p̂² = (1/(n²h)) Σ_{i,j} (K * K)((X_i − X_j)/h), the pairs i = j included.
     """
     n, h = lags.n_points, bandwidth
-    same = n * float(kernel.convolution(0.0))
-    square = (same + lags.sum(lambda d: kernel.convolution(d / h))) / (n * n * h)
-    return square - 2.0 * lags.sum(lambda d: kernel(d / h)) / (n * (n - 1.0) * h)
+    squares, votes = lags.sum(lambda d: kernel.convolution(d / h)), lags.sum(lambda d: kernel(d / h))
+    return ucv_of_sums(squares + n * float(kernel.convolution(0.0)), votes, n, h)
+
+
+def ucv_of_sums(squares: float, votes: float, n_samples: float, bandwidth: float) -> float:
+    """J(h) of one column from Σ_{i,j} (K * K)((X_i − X_j)/h) and Σ_{i≠j} K((X_i − X_j)/h)."""
+    n, h = n_samples, bandwidth
+    return squares / (n * n * h) - 2.0 * votes / (n * (n - 1.0) * h)
 
 
 class ErrorBound(NamedTuple):

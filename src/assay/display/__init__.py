@@ -92,6 +92,7 @@ from assay.display.kernel_features import (
     LandmarksDisplay,
     LandmarkSpectrumDisplay,
 )
+from assay.display.kernel_levels import LevelMapDisplay, LevelValuesDisplay
 from assay.display.kernel_lift import LiftDisplay, plot_lift
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
 from assay.display.kernel_risks import ErrorSurfaceDisplay, KernelCentersDisplay, WidthAccuracyDisplay
@@ -136,7 +137,12 @@ from assay.display.optimize.traces import TracesDisplay, plot_traces
 from assay.display.plane import PrincipalPlaneDisplay, plot_principal_plane
 from assay.display.registry import Default, Pictures, kinds, list_pictures, pictures, plot
 from assay.display.style import house_style, require_matplotlib
-from assay.display.support_paths import DualTraceDisplay, DualWeightsDisplay, SupportPathDisplay
+from assay.display.support_paths import (
+    DualTraceDisplay,
+    DualWeightsDisplay,
+    GapTimeDisplay,
+    SupportPathDisplay,
+)
 from assay.display.support_tubes import TubeDisplay
 from assay.display.support_vectors import CostPanelsDisplay, MachineValuesDisplay, MarginDisplay, plot_costs
 from assay.display.theory import (
@@ -232,6 +238,7 @@ __all__ = [
     "FrontierPanelsDisplay",
     "FrontiersDisplay",
     "FusionTreeDisplay",
+    "GapTimeDisplay",
     "GraphDisplay",
     "HeightsDisplay",
     "HistoryDisplay",
@@ -250,6 +257,8 @@ __all__ = [
     "LandmarkSpectrumDisplay",
     "LandmarksDisplay",
     "LeaveOneOutDisplay",
+    "LevelMapDisplay",
+    "LevelValuesDisplay",
     "LiftDisplay",
     "LossCurvesDisplay",
     "MachineValuesDisplay",

@@ -15,6 +15,7 @@ from assay.display.kernel_machines import KernelWeightsDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.registry import Default, declare
 from assay.display.style import FAINT_INK, PALETTE, caption
+from assay.display.support_paths import GapTimeDisplay
 from assay.kernel_machines import KernelERM, KernelLogisticRegression
 
 
@@ -148,12 +149,14 @@ class ErrorSurfaceDisplay(Display):
 
     @classmethod
     def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
-        """Read the surface off what `select` gave, and draw it."""
-        width, penalty = (name.strip() for name in selection.parameter.split(","))
+        """Read the surface off what `select` gave, and draw it: at the chosen value of a third parameter."""
+        width, penalty, *others = (name.strip() for name in selection.parameter.split(","))
         gammas = np.unique([pair[width] for pair in selection.values])
         penalties = np.unique([pair[penalty] for pair in selection.values])
         errors = np.full((len(gammas), len(penalties)), np.nan)
         for pair, error in zip(selection.values, selection.curve, strict=True):
+            if any(pair[name] != selection.best[name] for name in others):
+                continue
             place = np.searchsorted(gammas, pair[width]), np.searchsorted(penalties, pair[penalty])
             errors[place] = error
         best = float(selection.best[width]), float(selection.best[penalty])
@@ -162,15 +165,23 @@ class ErrorSurfaceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         finite = np.where(np.isfinite(self.errors), self.errors, np.nan)
         worst = float(np.nanquantile(finite, 0.9))
-        shades = ax.pcolormesh(
-            self.penalties, self.gammas, np.minimum(finite, worst), cmap="Blues", shading="nearest"
-        )
+        cells = _edges(self.penalties), _edges(self.gammas)
+        shades = ax.pcolormesh(*cells, np.minimum(finite, worst), cmap="Blues")
         ax.set(xscale="log", yscale="log")
         ax.plot(*self.chosen[::-1], marker="*", color=PALETTE[1], markersize=14, markeredgecolor="white")
         bar = ax.figure.colorbar(shades, ax=ax)
         bar.set_label(f"{self.criterion} (darkest: this or more)")
         title = f"chosen: {self.names[0]} = {self.chosen[0]:.3g}, {self.names[1]} = {self.chosen[1]:.3g}"
         caption(ax, self.names[1], self.names[0], title)
+
+
+def _edges(values: NDArray) -> NDArray:
+    """Borders of cells around values on a logarithmic axis."""
+    logs = np.log(values)
+    middles = (logs[1:] + logs[:-1]) / 2 if len(logs) > 1 else np.array([])
+    first = logs[0] - (middles[0] - logs[0] if len(middles) else 0.5)
+    last = logs[-1] + (logs[-1] - middles[-1] if len(middles) else 0.5)
+    return np.asarray(np.exp(np.concatenate([[first], middles, [last]])))
 
 
 def _class_default(model: Any, X: Any, y: Any) -> str:
@@ -189,6 +200,7 @@ declare(
     confusion=ConfusionDisplay,
     calibration=CalibrationDisplay,
     weights=KernelWeightsDisplay,
+    gap=GapTimeDisplay,
     centers=KernelCentersDisplay,
     width=WidthAccuracyDisplay,
 )
@@ -198,4 +210,5 @@ declare(
     predictions=PredictionsDisplay,
     residuals=ResidualsDisplay,
     weights=KernelWeightsDisplay,
+    gap=GapTimeDisplay,
 )

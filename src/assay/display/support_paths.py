@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from assay.display.base import Display
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, colors, whole_numbers
 from assay.display.support_sets import BOUND, is_cornered, kernel_name, sets_of_fit
+
+MOST_STEPS, N_TIMES = 2**24, 3
+SMALLEST_SHOWN = 1e-17
+"""Gaps below are drawn there: zero has no place on a logarithmic axis."""
 
 
 class SupportPathDisplay(Display, needs=("X", "y")):
@@ -68,6 +76,60 @@ class SupportPathDisplay(Display, needs=("X", "y")):
             if place < 2:
                 inset.set_xticklabels([])
         inset.set_xlabel("cost C" + (" (dashed: this model)" if self.chosen is not None else ""))
+
+
+class GapTimeDisplay(Display, needs=("X", "y")):
+    """The duality gap that a fit proves, against the time that it takes.
+
+    The model is fitted again with one step, two, four and so on: each point is a whole fit that was stopped,
+    with the gap of its certificate and the shortest of three times.
+
+    Parameters
+    ----------
+    seconds, gaps : arrays of shape (n_fits,)
+        Wall time, and the duality gap relative to the objective.
+    tol : float
+        The gap at which a fit ends by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import GapTimeDisplay
+    >>> GapTimeDisplay(np.array([0.01, 0.02]), np.array([0.5, 1e-9]), 1e-6).plot().ax_.get_title()
+    'a gap of 1e-09 proved in 0.02 s'
+    """
+
+    seconds: NDArray
+    gaps: NDArray
+    tol: float
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        points, steps = [], 1
+        while True:
+            model, seconds = clone(estimator).set_params(max_iter=steps), np.inf
+            for _ in range(N_TIMES):
+                begun = perf_counter()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model.fit(X, y)
+                seconds = min(seconds, perf_counter() - begun)
+            points.append((seconds, float(model.dual_gap_)))
+            if model.converged_ or steps > MOST_STEPS:
+                break
+            steps *= 2
+        times, gaps = (np.array(column) for column in zip(*points, strict=True))
+        # Fewer steps take no longer than more: what was slower was disturbed.
+        return cls(np.minimum.accumulate(times[::-1])[::-1], gaps, float(estimator.tol))
+
+    def _draw(self, ax: Any) -> None:
+        shown = np.maximum(self.gaps, SMALLEST_SHOWN)
+        ax.plot(self.seconds, shown, color=PALETTE[0], marker="o", markersize=4)
+        ax.axhline(self.tol, color=INK, linewidth=1.1, linestyle=DASHES, zorder=1)
+        ax.set(yscale="log")
+        ax.set_xlim(left=0.0)
+        title = f"a gap of {self.gaps[-1]:.3g} proved in {self.seconds[-1]:.2g} s"
+        caption(ax, "seconds of a fit that is stopped", "relative duality gap (dashed: tol)", title)
 
 
 class DualTraceDisplay(Display):

@@ -13,9 +13,14 @@ from assay.display.linear.predictions import ResidualsDisplay
 from assay.display.plane import column_names, dense, n_rows, rows_at, sampled
 from assay.display.registry import declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption
-from assay.display.support_paths import DualTraceDisplay, DualWeightsDisplay, SupportPathDisplay
+from assay.display.support_paths import (
+    DualTraceDisplay,
+    DualWeightsDisplay,
+    GapTimeDisplay,
+    SupportPathDisplay,
+)
 from assay.display.support_sets import BOUND, CURVED, MARGIN, is_precomputed, kernel_name, sets_of_rows
-from assay.kernel_machines import SVR, KernelQuantileRegressor
+from assay.kernel_machines import SVR, KernelQuantileRegressor, NuSVR
 
 N_POINTS = 400
 NAMES = {MARGIN: "on the edge", BOUND: "at the bound", CURVED: "support vectors"}
@@ -93,7 +98,7 @@ class TubeDisplay(Display, needs=("X", "y")):
             observed - predicted,
             grid,
             fitted,
-            float(getattr(estimator, "epsilon", 0.0)),
+            float(getattr(estimator, "epsilon_", getattr(estimator, "epsilon", 0.0))),
             None if sets is None else sets[shown],
             getattr(estimator, "quantile", None),
             name,
@@ -112,7 +117,7 @@ class TubeDisplay(Display, needs=("X", "y")):
 
     def _draw_tube(self, ax: Any) -> None:
         lower, upper = self.fitted - self.epsilon, self.fitted + self.epsilon
-        name = f"tube, ε = {self.epsilon:g}"
+        name = f"tube, ε = {self.epsilon:.4g}"
         ax.fill_between(self.grid, lower, upper, color=PALETTE[0], alpha=0.15, linewidth=0, label=name)
         for edge in (lower, upper):
             ax.plot(self.grid, edge, color=PALETTE[0], linewidth=1.1, linestyle=DASHES, zorder=2)
@@ -166,6 +171,14 @@ declare(
     tube=TubeDisplay,
     residuals=ResidualsDisplay,
     path=SupportPathDisplay,
+    gap=GapTimeDisplay,
     weights=DualWeightsDisplay,
     history=DualTraceDisplay,
+)
+declare(
+    NuSVR,
+    default=_default,
+    tube=TubeDisplay,
+    residuals=ResidualsDisplay,
+    weights=DualWeightsDisplay,
 )

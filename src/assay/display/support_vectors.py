@@ -33,9 +33,14 @@ from assay.display.plane import (
 )
 from assay.display.registry import declare
 from assay.display.style import DASHES, FAINT_INK, INK, caption
-from assay.display.support_paths import DualTraceDisplay, DualWeightsDisplay, SupportPathDisplay
+from assay.display.support_paths import (
+    DualTraceDisplay,
+    DualWeightsDisplay,
+    GapTimeDisplay,
+    SupportPathDisplay,
+)
 from assay.display.support_sets import LOOKS, is_precomputed, kernel_name, sets_of_fit, sets_of_rows
-from assay.kernel_machines import SVC, HardMarginSVC
+from assay.kernel_machines import SVC, HardMarginSVC, NuSVC
 
 SIDE = 240
 SHADE = 0.6
@@ -163,8 +168,11 @@ class MarginDisplay(Display, needs=("X",)):
 
 
 def _title(model: Any, *, flat: bool = True) -> str:
-    cost = "" if isinstance(model, HardMarginSVC) else f", C = {model.C_:.3g}"
-    head = f"{kernel_name(model)} kernel{cost}"
+    head = f"{kernel_name(model)} kernel"
+    if isinstance(model, NuSVC):
+        head += f", ν = {model.nu:g}"
+    elif not isinstance(model, HardMarginSVC):
+        head += f", C = {model.C_:.3g}"
     if not flat:
         return f"{head}: frontier on the principal plane, rows projected"
     if len(model.classes_) > 2:
@@ -370,11 +378,13 @@ declare(
     values=MachineValuesDisplay,
     confusion=ConfusionDisplay,
     path=SupportPathDisplay,
+    gap=GapTimeDisplay,
     weights=DualWeightsDisplay,
     history=DualTraceDisplay,
 )
 declare(
     HardMarginSVC,
+    NuSVC,
     default=_default,
     margin=MarginDisplay,
     values=MachineValuesDisplay,

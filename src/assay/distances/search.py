@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.distances.brute import BruteSearch, blockwise
 from assay.distances.functions import FunctionSearch
-from assay.distances.loops import count_points, home_leaves, list_points, near_leaves, nearest_points
+from assay.distances.loops import home_leaves, nearest_points
 from assay.distances.metrics import (
     SCALES,
     Metric,
@@ -20,8 +20,9 @@ from assay.distances.metrics import (
     check_table,
     is_proper_radius,
 )
+from assay.distances.radius_loops import count_points, list_points, near_leaves
 from assay.distances.ranges import check_range
-from assay.distances.tree import LEAF, PointTree, build_tree, with_balls
+from assay.distances.tree import LEAF, PointTree, build_tree, wide_tree, with_balls
 from assay.parameters import one_of, refusal
 
 METHODS = one_of("auto", "kd_tree", "ball_tree", "brute")
@@ -172,16 +173,17 @@ class TreeSearch:
     def __init__(self, X: NDArray, power: int, *, balls: bool = False) -> None:
         self.X, self.power = X, power
         self.tree: PointTree = with_balls(build_tree(X), power) if balls else build_tree(X)
+        self.wide = wide_tree(self.tree)
 
     def nearest(self, n_neighbors: int, queries: NDArray | None) -> tuple[NDArray, NDArray]:
         """Powers and numbers of the nearest rows."""
-        own, tree = queries is None, self.tree
+        own, tree, wide = queries is None, self.tree, self.wide
         queries = self.X if queries is None else queries
         distances = np.empty((len(queries), n_neighbors), dtype=self.X.dtype)
         indices = np.empty((len(queries), n_neighbors), dtype=np.intp)
 
         def step(visited: NDArray, homes: NDArray) -> None:
-            nearest_points(*tree, queries, visited, own, self.power, distances, indices)
+            nearest_points(tree, wide, queries, visited, own, self.power, distances, indices)
 
         self._walk(step, queries, own)
         return distances, indices
@@ -232,10 +234,9 @@ class TreeSearch:
             homes: Any = np.arange(n_queries) // LEAF
         else:
             homes = np.empty(n_queries, dtype=np.intp)
-            boxes, n_leaves = self.tree.boxes, len(self.tree.leaves)
 
             def send_home(part: slice) -> None:
-                home_leaves(boxes, n_leaves, queries[part], self.power, homes[part])
+                home_leaves(self.wide, queries[part], self.power, homes[part])
 
             blockwise(send_home, n_queries, BLOCK)
             order = np.argsort(homes, kind="stable")

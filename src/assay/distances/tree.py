@@ -89,6 +89,49 @@ def with_balls(tree: PointTree, power: int) -> PointTree:
     return tree._replace(boxes=balls)
 
 
+class WideTree(NamedTuple):
+    """Nodes of a tree, level by level from the root to the leaves, four levels of it taken as one.
+
+    The children of entry i are the entries from `starts[i]` to `starts[i + 1]`, at most a bunch; the entries
+    beyond those of `starts` are the leaves. `corners[i]` holds the boxes or balls of these children side by
+    side, shape (2 or 3, n_features, BUNCH), infinity beyond the last, where bounds mean nothing. `lowest`
+    holds the lowest number below each entry.
+    """
+
+    corners: NDArray
+    starts: NDArray
+    lowest: NDArray
+
+
+def wide_tree(tree: PointTree) -> WideTree:
+    """The nodes of a tree that a search looks at."""
+    n_leaves, n_levels = len(tree.leaves), 0
+    while -(-n_leaves // 2**n_levels) > BUNCH:
+        n_levels += 1
+    # Down to this level each node has two children: sizes of nodes on a level differ by one leaf at most.
+    nodes, starts, entry = list[NDArray](), list[NDArray](), 1
+    level: NDArray
+    level, firsts, lasts = np.zeros((3, 1), dtype=np.intp)
+    lasts = lasts + n_leaves
+    for depth in range(n_levels + 1):
+        if depth == 0 or (n_levels - depth) % WIDE_LEVELS == 0:
+            to_next = (n_levels - depth - 1) % WIDE_LEVELS + 1
+            nodes.append(level)
+            starts.append(entry + (firsts if depth == n_levels else np.arange(len(level)) * 2**to_next))
+            entry += n_leaves if depth == n_levels else len(level) * 2**to_next
+        middles = (firsts + lasts) // 2
+        level = np.column_stack([level + 1, level + 2 * (middles - firsts)]).ravel()
+        firsts, lasts = np.column_stack([firsts, middles]).ravel(), np.column_stack([middles, lasts]).ravel()
+    firsts, lasts = leaf_ranges(0, n_leaves)
+    chosen = np.concatenate([*nodes, np.flatnonzero(lasts - firsts == 1)])
+    first_child = np.concatenate([*starts, [entry]])
+    bunches = first_child[:-1, np.newaxis] + np.arange(BUNCH)
+    boxes = tree.boxes[chosen[np.minimum(bunches, entry - 1)]]
+    boxes[bunches >= first_child[1:, np.newaxis]] = np.inf
+    corners = np.ascontiguousarray(np.moveaxis(boxes, 1, -1))
+    return WideTree(corners, first_child, tree.lowest[chosen])
+
+
 def children(node: Node) -> tuple[Node, Node]:
     """Left and right child of a node with more than one leaf."""
     middle = (node.first + node.last) // 2
@@ -101,6 +144,12 @@ LEAF = 32
 
 SAMPLE = 64
 """Points looked at to choose a side or a pivot."""
+
+WIDE_LEVELS = 4
+"""Levels of nodes that a search takes as one."""
+
+BUNCH = 2**WIDE_LEVELS
+"""Nodes whose bounds are computed at once."""
 
 DEPTH = 64
 """Room on a stack of nodes: a tree of 2^63 leaves would need it all."""

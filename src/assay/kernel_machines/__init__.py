@@ -8,6 +8,9 @@ from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
 from assay.kernel_machines.likelihood.estimator import KernelLogisticRegression
 from assay.kernel_machines.likelihood.path import KernelLogisticPath
 from assay.kernel_machines.nearest_centroid import KernelNearestCentroid
+from assay.kernel_machines.nu_machines.classifier import NuSVC
+from assay.kernel_machines.nu_machines.one_class import OneClassSVM
+from assay.kernel_machines.nu_machines.regressor import NuSVR
 from assay.kernel_machines.risk.estimator import KernelERM
 from assay.kernel_machines.support_vectors.classifier import SVC
 from assay.kernel_machines.support_vectors.hard_margin import HardMarginSVC
@@ -23,6 +26,6 @@ __all__ += [
     "KernelRidgePath",
     "MachinePath",
 ]
-__all__ += ["Nystroem", "RandomFourierFeatures", "Smoothing"]
+__all__ += ["NuSVC", "NuSVR", "Nystroem", "OneClassSVM", "RandomFourierFeatures", "Smoothing"]
 
 publish(globals())

@@ -5,6 +5,7 @@ from assay.kernel_sums.bins import (
     GridSums,
     PairLags,
     gaussian_grid,
+    gaussian_pairs,
     lags_of_bins,
     linear_bins,
     pair_lags,
@@ -14,7 +15,7 @@ from assay.kernel_sums.named import KERNEL_NAMES, kernel_moments, legendre_kerne
 from assay.kernel_sums.sums import KernelSums
 
 __all__ = ["KERNEL_NAMES", "GridSums", "KernelMoments", "KernelSums", "PairLags", "SmoothingKernel"]
-__all__ += ["gaussian_grid", "kernel_moments", "lags_of_bins", "legendre_kernel", "linear_bins"]
-__all__ += ["pair_lags", "smoothing_kernel"]
+__all__ += ["gaussian_grid", "gaussian_pairs", "kernel_moments", "lags_of_bins", "legendre_kernel"]
+__all__ += ["linear_bins", "pair_lags", "smoothing_kernel"]
 
 publish(globals())

@@ -19,6 +19,8 @@ from assay.kernels.tiles import (
     Scratch,
     as_matrix,
     distance_tiles,
+    exponential_tiles,
+    in_range,
     scaled_exponential,
     squared_norms,
 )
@@ -46,15 +48,7 @@ class Stationary(OfDistance):
     rooted: ClassVar[bool] = False
 
     def _open(self, X: Matrix, Z: Matrix) -> Fill:
-        scale, distances = -self._scale(X), distance_tiles(X, Z)
-
-        def fill(rows: slice, columns: slice, tile: NDArray) -> None:
-            distances(rows, columns, tile)
-            if self.rooted:
-                np.sqrt(tile, out=tile)
-            scaled_exponential(tile, scale)
-
-        return fill
+        return exponential_tiles(X, Z, -self._scale(X), rooted=self.rooted)
 
 
 @dataclass(frozen=True)
@@ -225,15 +219,18 @@ class Matern(OfDistance):
         return cls(nu=nu, gamma=1.0 / float(length_scale))
 
     def _open(self, X: Matrix, Z: Matrix) -> Fill:
-        gamma, distances, scratch = self._scale(X), distance_tiles(X, Z), Scratch()
+        X, Z, unit = in_range(X, Z, self._scale(X))
+        gamma, distances, scratch = self._scale(X) * unit, distance_tiles(X, Z), Scratch()
+        farthest = math.sqrt(0.25 * float(np.finfo(X.dtype).max))
 
         def fill(rows: slice, columns: slice, tile: NDArray) -> None:
             distances(rows, columns, tile)
             if self.nu == math.inf:
-                scaled_exponential(tile, -0.5 * gamma**2)
+                scaled_exponential(tile, tile.dtype.type(-0.5 * min(gamma, farthest) ** 2))
                 return
             np.sqrt(tile, out=tile)
-            tile *= tile.dtype.type(math.sqrt(2.0 * self.nu) * gamma)
+            tile *= tile.dtype.type(min(math.sqrt(2.0 * self.nu) * gamma, farthest))
+            np.minimum(tile, tile.dtype.type(2 * FAR), out=tile)  # its square is a number, e to minus it 0
             if self.nu in (0.5, 1.5, 2.5):
                 self._close(tile, scratch)
             else:
@@ -250,7 +247,7 @@ class Matern(OfDistance):
             factor += 1.0
             factor *= t
             factor += 1.0
-        scaled_exponential(t, -1.0)
+        scaled_exponential(t, t.dtype.type(-1.0))
         if self.nu != 0.5:
             t *= factor
 
@@ -260,8 +257,11 @@ class Matern(OfDistance):
             value = t**self.nu
             value *= special.kv(self.nu, t)
         value *= scale
-        # K_ν is infinite at 0, where the limit of the product is 1, and 0 to rounding beyond FAR.
-        value[np.isnan(value) | (value > 1.0)] = 1.0
+        # K_ν is infinite at 0, where the limit of the product is 1, and 0 to rounding beyond FAR. So near 0
+        # that the product is 1 to rounding, t^ν and K_ν by themselves are not.
+        value[
+            np.isnan(value) | (value > 1.0) | (t < np.finfo(np.float64).eps ** (0.6 / min(self.nu, 1.0)))
+        ] = 1.0
         value[t > FAR] = 0.0
         return value
 

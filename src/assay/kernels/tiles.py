@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assay.loops import compiled, exp
+from assay.loops import compiled, exp_alike
+from assay.loops import inner as inner_loop
 from assay.rows import ordered_map
 
 Fill: TypeAlias = Callable[[slice, slice, NDArray], None]
@@ -23,16 +25,45 @@ COLUMN_ROWS = 2**14
 SMALL = 2**17
 
 
+class Scratch(threading.local):
+    """Room for a few tiles beside the one that is filled, one of each for every thread that fills."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[int, NDArray] = {}
+
+    def tile(self, like: NDArray, which: int = 0) -> NDArray:
+        """An array of the shape and dtype of a tile, with any content; the same memory at each call."""
+        kept = self._buffers.get(which)
+        if kept is None or kept.size < like.size or kept.dtype != like.dtype:
+            kept = self._buffers[which] = np.empty(like.size, dtype=like.dtype)
+        return kept[: like.size].reshape(like.shape)
+
+
+_tiles = Scratch()
+
+
+def filled(fill: Fill, rows: slice, columns: slice, out: NDArray) -> NDArray:
+    """Fill a part of a matrix, and give what was filled.
+
+    A tile is filled where its rows are neighbours in memory, which vector code and caches need, then copied.
+    """
+    if out.flags.c_contiguous:
+        fill(rows, columns, out)
+        return out
+    tile = _tiles.tile(out)
+    fill(rows, columns, tile)
+    out[...] = tile
+    return tile
+
+
 def fill_gram(fill: Fill, out: NDArray) -> None:
     """Fill one triangle tile by tile and copy each tile to its mirror image."""
 
     def one(rows: slice) -> None:
         for columns in _slices(rows.start, TILE_COLUMNS):
-            tile = out[rows, columns]
-            fill(rows, columns, tile)
-            out[columns, rows] = tile.T
+            out[columns, rows] = filled(fill, rows, columns, out[rows, columns]).T
         square = out[rows, rows]
-        fill(rows, rows, square)
+        filled(fill, rows, rows, square)
         _mirror(square)
 
     # The longest rows of tiles first, so that the threads finish together.
@@ -50,19 +81,25 @@ def fill_cross(fill: Fill, out: NDArray) -> None:
 
     def one(rows: slice) -> None:
         for columns in _slices(out.shape[1], TILE_COLUMNS):
-            fill(rows, columns, out[rows, columns])
+            filled(fill, rows, columns, out[rows, columns])
 
     _walk(one, _slices(out.shape[0], TILE_ROWS), out.size)
 
 
-def fill_wide(fill: Fill, out: NDArray) -> None:
-    """Fill all tiles of a matrix of few rows and many columns, columns shared between threads."""
+def fill_rows(fill: Fill, out: NDArray, places: NDArray[np.intp]) -> None:
+    """Fill some rows of a matrix of many columns, the first at the first place and so on.
+
+    Columns are shared between threads.
+    """
+    tile = np.empty((TILE_ROWS, TILE_COLUMNS), dtype=out.dtype)
 
     def one(columns: slice) -> None:
-        for rows in _slices(out.shape[0], TILE_ROWS):
-            fill(rows, columns, out[rows, columns])
+        for rows in _slices(len(places), TILE_ROWS):
+            part = _tiles.tile(tile[: rows.stop - rows.start, : columns.stop - columns.start])
+            fill(rows, columns, part)
+            out[places[rows], columns] = part
 
-    _walk(one, _slices(out.shape[1], TILE_COLUMNS), out.size)
+    _walk(one, _slices(out.shape[1], TILE_COLUMNS), len(places) * out.shape[1])
 
 
 def fill_column(fill: Fill, j: int, out: NDArray) -> None:
@@ -160,57 +197,120 @@ def squared_norms(X: Matrix) -> NDArray:
     return np.einsum("ij,ij->i", X, X)
 
 
-@compiled
-def squared_distances(tile, row_norms, column_norms, rows, columns, cancellation):  # type: ignore[no-untyped-def]
-    """Turn a tile of inner products into ‖x‖² + ‖z‖² − 2⟨x, z⟩, in place.
+@inner_loop
+def row_of_distances(line, norm, norms, row, columns, cancellation):  # type: ignore[no-untyped-def]
+    """Turn inner products of a row into ‖x‖² + ‖z‖² − 2⟨x, z⟩, in place.
 
     Where the difference is below `cancellation` times the norms, too few digits are left: those distances are
     summed afresh from the rows themselves (when they have columns: a CSR table hands in none).
     """
-    n_features = rows.shape[1]
+    n_doubtful, zero = 0, cancellation - cancellation  # in the precision of the tile
+    for j in range(line.shape[0]):
+        total = norm + norms[j]
+        value = total - (line[j] + line[j])
+        n_doubtful += value < cancellation * total
+        line[j] = max(value, zero)
+    if n_doubtful == 0 or row.shape[0] == 0:
+        return
+    for j in range(line.shape[0]):
+        if line[j] < cancellation * (norm + norms[j]):
+            value = zero
+            for feature in range(row.shape[0]):
+                difference = row[feature] - columns[j, feature]
+                value += difference * difference
+            line[j] = value
+
+
+@compiled
+def squared_distances(tile, row_norms, column_norms, rows, columns, cancellation):  # type: ignore[no-untyped-def]
+    """Turn a tile of inner products into squared distances, in place."""
     for i in range(tile.shape[0]):
-        norm = row_norms[i]
-        n_doubtful = 0
-        for j in range(tile.shape[1]):
-            total = norm + column_norms[j]
-            value = total - 2.0 * tile[i, j]
-            n_doubtful += value < cancellation * total
-            tile[i, j] = max(value, 0.0)
-        if n_doubtful == 0 or n_features == 0:
-            continue
-        for j in range(tile.shape[1]):
-            if tile[i, j] < cancellation * (norm + column_norms[j]):
-                value = 0.0
-                for feature in range(n_features):
-                    difference = rows[i, feature] - columns[j, feature]
-                    value += difference * difference
-                tile[i, j] = value
+        row = rows[i] if rows.shape[1] > 0 else row_norms[:0]
+        row_of_distances(tile[i], row_norms[i], column_norms, row, columns, cancellation)
+
+
+@compiled
+def exponential_of_distances(  # type: ignore[no-untyped-def]
+    tile, row_norms, column_norms, rows, columns, cancellation, scale, rooted
+):
+    """Turn a tile of inner products into exp(scale · d²), or of d where `rooted`, a row at a time."""
+    for i in range(tile.shape[0]):
+        line = tile[i]
+        row = rows[i] if rows.shape[1] > 0 else row_norms[:0]
+        row_of_distances(line, row_norms[i], column_norms, row, columns, cancellation)
+        if rooted:
+            for j in range(line.shape[0]):
+                line[j] = np.sqrt(line[j])
+        for j in range(line.shape[0]):
+            line[j] = exp_alike(scale * line[j])
 
 
 @compiled
 def scaled_exponential(tile, scale):  # type: ignore[no-untyped-def]
-    """Replace every value v of a tile by exp(scale · v)."""
+    """Replace every value v of a tile by exp(scale · v), with a scale of its precision."""
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
-            tile[i, j] = exp(scale * tile[i, j])
-
-
-class Scratch(threading.local):
-    """Room for a few tiles beside the one that is filled, one of each for every thread that fills."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[int, NDArray] = {}
-
-    def tile(self, like: NDArray, which: int = 0) -> NDArray:
-        """An array of the shape and dtype of a tile, with any content; the same memory at each call."""
-        kept = self._buffers.get(which)
-        if kept is None or kept.size < like.size or kept.dtype != like.dtype:
-            kept = self._buffers[which] = np.empty(like.size, dtype=like.dtype)
-        return kept[: like.size].reshape(like.shape)
+            tile[i, j] = exp_alike(scale * tile[i, j])
 
 
 def distance_tiles(X: Matrix, Z: Matrix) -> Fill:
-    """The function that fills a tile with ‖x_i − z_j‖².
+    """The function that fills a tile with ‖x_i − z_j‖²."""
+    opened = opened_distances(X, Z)
+
+    def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+        squared_distances(tile, *opened(rows, columns, tile))
+
+    return fill
+
+
+def exponential_tiles(X: Matrix, Z: Matrix, scale: float, *, rooted: bool) -> Fill:
+    """The function that fills a tile with exp(scale · ‖x_i − z_j‖²), or of the distance where `rooted`."""
+    X, Z, unit = in_range(X, Z, scale)
+    scale, dtype = scale * unit if rooted else scale * unit * unit, X.dtype
+    opened = opened_distances(X, Z)
+    # Never infinite: the exponential of 0 times the scale is 1.
+    factor = dtype.type(max(scale, -0.5 * float(np.finfo(dtype).max)))
+
+    def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+        given = (*opened(rows, columns, tile), factor, rooted)
+        exponential_of_distances(tile, *given)
+
+    return fill
+
+
+def in_range(X: Matrix, Z: Matrix, scale: float) -> tuple[Matrix, Matrix, float]:
+    """Two tables divided by a power of two, and that: where squares or a scale leave the range of floats.
+
+    The tables themselves, and 1, for all others.
+    """
+    unit = _unit_of(X, Z, scale)
+    if unit == 1.0:
+        return X, Z, unit
+    same, factor = X is Z, X.dtype.type(1.0 / unit)
+    X = X * factor
+    return X, X if same else Z * factor, unit
+
+
+def _unit_of(X: Matrix, Z: Matrix, scale: float) -> float:
+    limits = np.finfo(X.dtype)
+    squares = 4.0 * X.shape[1] * float(limits.tiny), float(limits.max) / (64.0 * max(X.shape[1], 1))
+    largest = max(_largest_entry(X), 0.0 if X is Z else _largest_entry(Z))
+    if largest == 0.0 or (
+        squares[0] < largest * largest < squares[1] and limits.tiny < abs(scale) < 0.5 * limits.max
+    ):
+        return 1.0
+    # Neither the unit nor one over it may leave the range.
+    furthest = int(limits.maxexp) - 8
+    return 2.0 ** min(max(math.floor(math.log2(largest)), -furthest), furthest)
+
+
+def _largest_entry(X: Matrix) -> float:
+    entries = X.data if is_sparse(X) else X
+    return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+
+
+def opened_distances(X: Matrix, Z: Matrix) -> Callable[[slice, slice, NDArray], tuple[Any, ...]]:
+    """A function that writes inner products into a tile, and gives what turns them into distances.
 
     Dense tables are moved to the mean of `Z` first: distances do not change, and the cancellation in
     ‖x‖² + ‖z‖² − 2⟨x, z⟩ is the smallest there.
@@ -223,13 +323,13 @@ def distance_tiles(X: Matrix, Z: Matrix) -> Fill:
         Z = X if same else np.subtract(Z, centre, order="C")
     row_norms = squared_norms(X)
     column_norms = row_norms if same else squared_norms(Z)
-    cancellation = float(np.finfo(X.dtype).eps) ** 0.25
+    cancellation = np.finfo(X.dtype).eps ** X.dtype.type(0.25)
     nothing = np.empty((0, 0), dtype=X.dtype)
 
-    def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+    def products(rows: slice, columns: slice, tile: NDArray) -> tuple[Any, ...]:
         left, right = X[rows], Z[columns]
         inner(left, right, tile)
         x, z = (left, right) if dense else (nothing, nothing)
-        squared_distances(tile, row_norms[rows], column_norms[columns], x, z, cancellation)
+        return row_norms[rows], column_norms[columns], x, z, cancellation
 
-    return fill
+    return products

@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import EXP_MAX, EXP_MIN, REORDER, compiled, exp, inlined, log
+from assay.loops import EXP_MAX, EXP_MIN, choices, compiled, exp, inlined, log
 
 Form = TypeVar("Form", bound=tuple[Any, ...])
 
@@ -54,10 +54,7 @@ def row_terms(form: Any, y: float, score: float) -> tuple[float, float, float]:
     raise NotImplementedError("row_terms is called inside compiled loops.")
 
 
-@overload(
-    row_terms,
-    jit_options={"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"},
-)
+@overload(row_terms, jit_options=choices())
 def _chosen_terms(form, y, score):  # type: ignore[no-untyped-def]
     return _TERMS[form.instance_class]
 

@@ -194,6 +194,10 @@ class Criterion(NamedTuple):
     name: str
     loss: Callable[[NDArray, NDArray, NDArray | None, NDArray], float]
 
+    def at(self, rows: NDArray) -> Criterion:
+        """The same for a sample of the rows, which is told places in the sample."""
+        return Criterion(self.name, lambda y, said, odds, places: self.loss(y, said, odds, rows[places]))
+
 
 class Said(NamedTuple):
     """What every model of a path says of some rows; classes are told by their places."""
@@ -243,6 +247,11 @@ def folds(owner: str, cv: Any, table: FoldTable, random_state: Any) -> list[tupl
         ]
     must_be = f"an int between 2 and the number of rows ({n}), 'split' or a splitter"
     raise refusal(owner, "cv", must_be, cv)
+
+
+def folds_at(cv: Any, rows: NDArray) -> Any:
+    """The same folds for a sample of the rows: a splitter that knows each row by itself has `at`."""
+    return cv.at(rows) if hasattr(cv, "at") else cv
 
 
 def validation_curve(

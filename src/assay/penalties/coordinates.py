@@ -14,7 +14,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import REORDER
+from assay.loops import choices
 from assay.penalties import L1, MCP, SCAD, ElasticNet
 
 Array = NDArray[np.float64]
@@ -178,7 +178,7 @@ def _concave_minimiser(form, j, value, square):  # type: ignore[no-untyped-def]
 _VALUES: dict[type, Any] = {ElasticNetForm: _elastic_net_value, ConcaveForm: _concave_value}
 _SLOPES: dict[type, Any] = {ElasticNetForm: _elastic_net_slope, ConcaveForm: _concave_slope}
 _MINIMISERS: dict[type, Any] = {ElasticNetForm: _elastic_net_minimiser, ConcaveForm: _concave_minimiser}
-_OPTIONS: Any = {"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"}
+_OPTIONS = choices()
 
 
 def entry_value(form: Any, j: int, size: float) -> float:

@@ -18,6 +18,7 @@ from assay.report.trials.candidate import Candidate, certificates_of
 from assay.report.trials.compare import compare
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Event, Progress
+from assay.report.trials.landmarks import NystroemLogistic, NystroemRidge
 from assay.report.trials.roster import entries, roster
 from assay.report.trials.stacking import WeightedEnsemble
 from assay.report.trials.target_transform import SmearedTarget
@@ -35,6 +36,8 @@ __all__ = [
     "Event",
     "FittedTable",
     "Method",
+    "NystroemLogistic",
+    "NystroemRidge",
     "OnColumns",
     "Predicted",
     "Progress",
@@ -67,5 +70,6 @@ __all__ = [
     "write",
 ]
 
-for _kind in (SmearedTarget, WeightedEnsemble):  # saved models name them by their public home
+# Saved models name them by their public home.
+for _kind in (NystroemLogistic, NystroemRidge, SmearedTarget, WeightedEnsemble):
     _kind.__module__ = __name__

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from assay.registry import courses_among, documentation, estimators, task_of
 from assay.report.errors import ReportError
+from assay.report.trials.landmarks import landmark_entries
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
@@ -35,7 +36,8 @@ class Method:
     family : str
         The package it lives in.
     task : str
-        "regression", "classification", "clustering", "biclustering" or "transformation".
+        "regression", "classification", "clustering", "biclustering", "density", "outliers" or
+        "transformation".
     summary : str
         The first line.
     objective : str
@@ -75,12 +77,14 @@ class Method:
     @property
     def kind(self) -> type:
         """The class itself."""
-        return getattr(importlib.import_module(f"assay.{self.family}"), self.name)
+        room = importlib.import_module(f"assay.{self.family}")
+        # What a comparison makes of the methods of a room is not in the room.
+        return getattr(room, self.name, None) or getattr(importlib.import_module("assay.report"), self.name)
 
 
 @cache
 def catalogue() -> tuple[Method, ...]:
-    """Every public estimator, by family and name.
+    """Every public estimator, and those that only comparisons try, by family and name.
 
     Examples
     --------
@@ -88,7 +92,8 @@ def catalogue() -> tuple[Method, ...]:
     >>> [method.name for method in catalogue() if method.task == "classification"][:2]
     ['BayesClassifier', 'BernoulliNB']
     """
-    return tuple(describe(entry.kind, entry.room) for entry in estimators())
+    known = sorted((*estimators(), *landmark_entries()), key=lambda entry: (entry.room, entry.name))
+    return tuple(describe(entry.kind, entry.room) for entry in known)
 
 
 def describe(kind: type, family: str) -> Method:

@@ -145,14 +145,20 @@ def shown_score(value: float, error: float, *, is_error: bool = False, decimals:
     return plus_minus(value, error, decimals) if is_error or value >= FLOOR else BELOW
 
 
+NOTHING = 0.0005
+"""A difference below it is zero to the three decimals that are shown, and has no sign."""
+
+
 def shown_difference(value: float) -> str:
     """A difference with its sign.
 
     Examples
     --------
-    >>> shown_difference(-0.0123), shown_difference(1130.4)
-    ('−0.012', '+1,130')
+    >>> shown_difference(-0.0123), shown_difference(1130.4), shown_difference(-0.0001)
+    ('−0.012', '+1,130', '0.000')
     """
+    if abs(value) < NOTHING:
+        return "0.000"
     if abs(value) < 100:
         return f"{value:+z.3f}".replace("-", "−")
     return f"{'+' if value > 0 else '−'}{shown(abs(value), 3)}"

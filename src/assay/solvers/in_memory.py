@@ -13,7 +13,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import REORDER, read_only
+from assay.loops import choices, read_only
 from assay.rows import Block, Matrix, MemoryRows, Rows, alone, block_rows
 
 Result = TypeVar("Result")
@@ -56,18 +56,10 @@ def add_row(rows: Any, i: int, factor: float, total: NDArray) -> None:
     raise NotImplementedError("add_row is called inside compiled loops.")
 
 
-_INSIDE: dict[str, Any] = {
-    "jit_options": {
-        "forceinline": True,
-        "no_cpython_wrapper": True,
-        "nogil": True,
-        "fastmath": set(REORDER),
-        "error_model": "numpy",
-    }
-}
+_INSIDE = choices()
 
 
-@overload(row_product, **_INSIDE)
+@overload(row_product, jit_options=_INSIDE)
 def _row_product(rows, i, coef):  # type: ignore[no-untyped-def]
     def dense(rows, i, coef):  # type: ignore[no-untyped-def]
         total = 0.0
@@ -84,7 +76,7 @@ def _row_product(rows, i, coef):  # type: ignore[no-untyped-def]
     return dense if rows.instance_class is DenseRows else sparse
 
 
-@overload(add_row, **_INSIDE)
+@overload(add_row, jit_options=_INSIDE)
 def _add_row(rows, i, factor, total):  # type: ignore[no-untyped-def]
     def dense(rows, i, factor, total):  # type: ignore[no-untyped-def]
         for j in range(rows.table.shape[1]):

@@ -170,7 +170,9 @@ BOOSTED = {
     Most bins of a column, besides that of missing values. Bins have three rows at least where leaves have
     eighteen or more; with smaller leaves each of few values has its own.""",
     "categorical_features": """"from_dtype", list of names, places or a mask, or None, default=DEFAULT
-    Columns whose levels are divided into two groups, in the order of their mean slope.""",
+    Columns whose levels are divided into two groups, in the order of their mean steps. Under a likelihood
+    of classes or counts these are shrunk as random effects are, so that levels of few rows, and columns of
+    many levels that say nothing, are not taken for more than they are.""",
     "monotonic_cst": """list of {-1, 0, 1} or dict, optional
     Columns along which the score must not fall (1) or rise (−1).""",
     "interaction_cst": GROWTH["interaction_cst"],

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.cluster.density import dbscan_loops as loops
 from assay.distances import Metric, Neighborhoods, NeighborSearch
 from assay.loops import compiled
+from assay.order_statistics import select
 from assay.rows import ordered_map
 
 CELL_ROWS = 16
@@ -57,32 +58,6 @@ def make_cells(X: NDArray, mass: NDArray) -> Cells:
 
 
 @compiled
-def select(keys, order, start, stop, rank):  # type: ignore[no-untyped-def]
-    """Move the keys, and the order with them, until the one of that rank parts the lower from the higher."""
-    low, high = start, stop - 1
-    while high > low:
-        first, middle, last = keys[low], keys[(low + high) // 2], keys[high]
-        pivot = max(min(first, middle), min(max(first, middle), last))
-        i, j = low, high
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
-        else:
-            return
-
-
-@compiled
 def halve_rows(points, order, keys, cell_rows, spans, lower, upper):  # type: ignore[no-untyped-def]
     """Write start, stop and both children of each node into `spans`, its box beside; returns their number."""
     n_features = points.shape[1]
@@ -111,7 +86,7 @@ def halve_rows(points, order, keys, cell_rows, spans, lower, upper):  # type: ig
         for position in range(start, stop):
             keys[position] = points[order[position], widest]
         middle = (start + stop) // 2
-        select(keys, order, start, stop, middle)
+        select(keys, order, start, stop - 1, middle)
         spans[node, 2], spans[node, 3] = used, used + 1
         spans[used, 0], spans[used, 1] = start, middle
         spans[used + 1, 0], spans[used + 1, 1] = middle, stop

@@ -136,7 +136,10 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
 
     _comparison: ClassVar[str] = "kernel"
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=5, max_rows=5000, select={}, settings={"kernel": "rbf", "fit_intercept": True}
+        complexity=5,
+        max_rows=5000,
+        select={"max_rows": 700},
+        settings={"kernel": "rbf", "fit_intercept": True},
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "alpha": _NON_NEGATIVE

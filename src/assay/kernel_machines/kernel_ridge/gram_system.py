@@ -149,6 +149,25 @@ def require_target_range(gram: NDArray, targets: NDArray) -> None:
         )
 
 
+def require_range(kernel: Kernel, X: Any) -> None:
+    """Raise one sentence if the kernel overflows in the precision of the rows, that of predictions."""
+    if isinstance(kernel, (Custom, Precomputed)):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(kernel.diagonal(X)).all():
+            raise _overflow(kernel)
+
+
+def require_finite(coef: NDArray, cost: float, kernel: Kernel, X: Any) -> None:
+    """Raise one sentence if a solver has left the range of floats."""
+    if not np.isfinite(coef).all():
+        raise ValueError(
+            f"Coefficients leave the range of floats: the cost of a row ({cost:.3g}) times its kernel "
+            f"({float(np.abs(kernel.diagonal(X)).max()):.3g}) is too large; scale the columns "
+            "(StandardScaler), or give a smaller 'C' or 'gamma'."
+        )
+
+
 def _overflow(kernel: Kernel) -> ValueError:
     return ValueError(
         f"The kernel {kernel_name(kernel)} overflows on these rows or is not a number: scale the columns "
@@ -167,8 +186,9 @@ def require_psd(system: GramSystem, kernel: Kernel) -> None:
         _, curvature = system.negative_direction(order)
         what = "precomputed kernel" if isinstance(kernel, Precomputed) else f"kernel {kernel_name(kernel)}"
         raise ValueError(
-            f"The {what} is not positive semi-definite: vᵀKv = {curvature:.3g} for a unit vector v; use a "
-            "positive semi-definite kernel, or add a multiple of the identity to the matrix."
+            f"The {what} is not positive semi-definite: vᵀKv = {curvature:.3g} for a unit vector v, which "
+            "`assay.kernels.check_psd` gives with its rows; use a positive semi-definite kernel, or add a "
+            "multiple of the identity to the matrix."
         )
     system.restore()
 

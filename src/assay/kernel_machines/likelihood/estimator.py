@@ -17,7 +17,9 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
     GramSystem,
     KeptRows,
     as_columns,
+    require_finite,
     require_psd,
+    require_range,
     training_gram,
 )
 from assay.kernel_machines.likelihood.certificates import logistic_certificates, stored_certificate
@@ -30,6 +32,7 @@ from assay.models.convergence import warn_of_gap
 from assay.parameters import Domain
 from assay.rows import Block, alone
 from assay.solvers.rkhs.curved import MEMORY, GramOperator
+from assay.suitability import Suitability
 
 SMALL = 700
 """Rows up to which one BLAS thread is as fast as two."""
@@ -52,6 +55,9 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     l1 penalty by coordinate descent on the columns of K. The fit needs all pairs of rows: n_samples² numbers
     in memory up to 2 GiB, beyond which the penalty "rkhs" makes products with K tile by tile. Predictions
     are made block by block.
+
+    A class whose rows weigh nothing has the coefficients 0 and, with an intercept, a probability of about
+    e^{−50}: its intercept would fall for ever.
 
     Assumes: a positive semi-definite kernel; independent rows, for probabilities that are calibrated.
 
@@ -129,6 +135,9 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     """
 
     _comparison: ClassVar[str] = "kernel"
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=5, max_rows=3000, select={"Cs": (0.1, 1.0, 10.0, 100.0), "max_rows": 400}
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **{name: KERNEL_DOMAINS[name] for name in ("kernel", "gamma", "degree", "coef0")},
         "C": parameters.real(above=0.0, squared=True),
@@ -180,40 +189,40 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
-        data, kept, classes, problem = self._open_problem(X, y, sample_weight)
+        data, kept, problem = self._open_problem(X, y, sample_weight)
         self.kernel_ = kernel_of(self, data.X, data.weight)
         self.X_fit_ = data.X
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
         with watch.run("newton"):
             # A small fit is over before BLAS threads have woken up.
-            if len(classes) > SMALL:
-                self._solve(kept, classes, problem)
+            if len(problem.cost) > SMALL:
+                self._solve(kept, problem)
             else:
-                alone(self._solve, kept, classes, problem)
+                alone(self._solve, kept, problem)
         watch.finish()
         return self
 
-    def _solve(self, kept: KeptRows, classes: NDArray, problem: ClassProblem) -> None:
+    def _solve(self, kept: KeptRows, problem: ClassProblem) -> None:
+        require_range(self.kernel_, kept.X)
         gram = self._gram(kept.X)
-        self._require_penalty(gram, kept, classes)
+        self._require_penalty(gram, kept)
         stop: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
-        fit = fit_classes(problem, self.kernel_, kept.X, gram, **stop)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            fit = fit_classes(problem, self.kernel_, kept.X, gram, **stop)
+        require_finite(fit.coef, self.C_, self.kernel_, kept.X)
         self._store(fit, kept, problem, GramOperator(self.kernel_, kept.X, gram))
 
-    def _open_problem(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, KeptRows, NDArray, ClassProblem]:
-        """Rows, those with a weight, their classes, and the problem; sets the penalty on both scales."""
+    def _open_problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, KeptRows, ClassProblem]:
+        """Rows, those with a weight, and the problem; sets the penalty on both scales."""
         self._require_memory(X, instead=INSTEAD)
         data: Any
         data, weights = self._open_classes(X, y, sample_weight)
         if self.penalty == "l1" and len(weights) > 2:
             raise self._refuse("penalty", "'rkhs' or 'l2' for more than two classes")
         self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
-        kept, classes, problem = self._problem(data, self.class_weight_)
-        return data, kept, classes, problem
+        return data, *self._problem(data, self.class_weight_)
 
-    def _problem(self, data: Any, factors: NDArray) -> tuple[KeptRows, NDArray, ClassProblem]:
+    def _problem(self, data: Any, factors: NDArray) -> tuple[KeptRows, ClassProblem]:
         classes = data.y.astype(np.intp)
         kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed)
         there = kept.take(classes)
@@ -222,7 +231,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         cost = np.maximum(self.C_ * weight, np.finfo(np.float64).tiny)
         shape = cost, len(self.classes_), bool(self.fit_intercept), self.penalty
         repeats = 1.0 if kept.weight is None else kept.weight.astype(np.float64)
-        return kept, there, ClassProblem(there, *shape, repeats)
+        return kept, ClassProblem(there, *shape, repeats)
 
     def _strengths(self, total: float) -> tuple[float, float]:
         """C and λ, each from the other."""
@@ -246,14 +255,8 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
             require_psd(GramSystem(gram), self.kernel_)
         return gram
 
-    def _require_penalty(self, gram: NDArray | None, kept: KeptRows, classes: NDArray) -> None:
-        """Say in a sentence why there is no fit: no penalty, or one class left with a weight."""
-        present = np.unique(classes)
-        if len(present) < len(self.classes_) and (len(present) < 2 or self.fit_intercept):
-            raise ValueError(
-                f"{type(self).__name__} needs rows of every class with a weight above 0: without any, the "
-                "intercept of a class goes to infinity; leave the class out, or fit without an intercept."
-            )
+    def _require_penalty(self, gram: NDArray | None, kept: KeptRows) -> None:
+        """Say in a sentence why there is no fit without a penalty."""
         if self.penalty_strength_ > 0 and np.isfinite(self.C_) and self.C_ > 0:
             return
         rank = 0 if gram is None else int(np.linalg.matrix_rank(gram, hermitian=True))
@@ -307,7 +310,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         given = self.C_, self.penalty_strength_
         weights = np.bincount(data.y.astype(np.intp), data.weight, minlength=len(self.classes_)).astype(float)
         factors = class_factors(self.class_weight, self.classes_, weights)
-        kept, _, problem = self._problem(data, factors)
+        kept, problem = self._problem(data, factors)
         fresh, (self.C_, self.penalty_strength_) = (self.C_, self.penalty_strength_), given
         operator = GramOperator(self.kernel_, kept.X, self._gram(kept.X, fitting=False))
         coef = kept.take(as_columns(self.dual_coef_)).astype(np.float64)

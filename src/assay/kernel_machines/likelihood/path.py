@@ -24,6 +24,7 @@ from assay.models.selection import (
     ValidationCurve,
     criterion_losses,
     folds,
+    folds_at,
     one_standard_error,
     over_folds,
 )
@@ -124,7 +125,7 @@ class HasLogisticPath(PairwiseModel):
         """
         costs = np.sort(_positive("path", "Cs", COSTS if Cs is None else Cs))
         machine: Any = self._with(penalty_strength=None)
-        data, kept, _, problem = machine._open_problem(X, y, sample_weight)
+        data, kept, problem = machine._open_problem(X, y, sample_weight)
         machine.kernel_ = kernel_of(machine, data.X, data.weight)
         gram = machine._gram(kept.X)
         operator = GramOperator(machine.kernel_, kept.X, gram)
@@ -146,7 +147,7 @@ class HasLogisticPath(PairwiseModel):
                     evidence.loss / float(here.cost.sum()),
                     evidence.relative_gap,
                     fit.n_iter,
-                    fit.converged,
+                    fit.converged or evidence.relative_gap <= self.tol,
                 )
             )
         coefs, intercepts, norms, *rest = (np.array(column) for column in zip(*records, strict=True))
@@ -200,19 +201,20 @@ class HasLogisticPath(PairwiseModel):
             raise refusal(owner, "rule", "'min' or 'one_se'", rule)
         costs = np.sort(_positive("select", "Cs", COSTS if Cs is None else Cs))
         probe: Any = self._with(penalty_strength=None)
-        data, _, _, problem = probe._open_problem(X, y, None)
+        data, _, problem = probe._open_problem(X, y, None)
         places = np.arange(len(data.y))
         if len(places) > max_rows:
             places = np.sort(generator(random_state).choice(len(places), max_rows, replace=False))
         shown = data.X[places][:, places] if probe._is_precomputed else data.X[places]
         table = FoldTable(shown, data.y[places], None)
-        pairs = folds(owner, cv, table, random_state)
+        pairs = folds(owner, folds_at(cv, places), table, random_state)
         widths, machines = probe._of_widths(gammas, data.X)
         # Costs are on the scale of the sum: a fold sees the same λ at the cost of its share.
         problem = problem._replace(classes=problem.classes[places], cost=problem.cost[places] / probe.C_)
         problem = problem._replace(cost=problem.cost * (len(data.y) / len(places)))
         # Many small systems: a second BLAS thread costs more than it brings.
-        curves = [alone(_curve, item, shown, problem, costs, pairs, criterion) for item in machines]
+        judge = None if criterion is None else criterion.at(places)
+        curves = [alone(_curve, item, shown, problem, costs, pairs, judge) for item in machines]
         means = np.array([curve.mean for curve in curves])
         width, place = divmod(int(np.argmin(means)), means.shape[1])
         index = place if rule == "min" else _one_se(curves[width])

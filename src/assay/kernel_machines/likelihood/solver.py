@@ -13,18 +13,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from assay.kernels import Kernel
 from assay.losses import Logistic
 from assay.solvers import sparse_path
 from assay.solvers.piecewise.gap import balanced
 from assay.solvers.rkhs.newton import solve_newton
-from assay.solvers.rkhs.problem import PERFECT, RKHSProblem, RKHSSolution, sides_of
-from assay.solvers.rkhs.softmax import SoftmaxProblem, SoftmaxSolution, allowed_coefficients, solve_softmax
+from assay.solvers.rkhs.problem import PERFECT, RKHSProblem, sides_of
+from assay.solvers.rkhs.softmax import (
+    LEVELS,
+    SoftmaxProblem,
+    SoftmaxSolution,
+    allowed_coefficients,
+    solve_softmax,
+)
 
 Array = NDArray[np.float64]
 LOSS = Logistic()
 SMALLEST_GAP = 1e-14
+COSTLY, STRIDE, NEAR = 1e4, 30.0, 1e-3
+"""Cost from which a fit that failed is tried from smaller ones, their ratio, and the gap that they need."""
+
+SETTLED = 1e-12
+"""Share of the cost of a row below which its slope is rounding: violations are relative to no less."""
 
 
 class ClassProblem(NamedTuple):
@@ -89,7 +101,16 @@ def fit_classes(
     max_iter: int,
     start: Any = None,
 ) -> LogisticFit:
-    """Minimise the penalised risk of a table of classes; `gram` may be None for the penalty "rkhs" alone."""
+    """Minimise the penalised risk of a table of classes; `gram` may be None for the penalty "rkhs" alone.
+
+    A class without a row has no best intercept, as its loss falls for ever: it gets the coefficients 0 and an
+    intercept that leaves it e^{−50} of the probability of the others.
+    """
+    present = np.unique(problem.classes)
+    if len(present) == 1 and problem.fit_intercept:
+        level = np.where(np.arange(problem.n_classes) == present[0], LEVELS, 0.0)
+        level = level[1:] - level[:1] if problem.is_binary else level - level.mean()
+        return LogisticFit(np.zeros((len(problem.cost), len(level))), level, 1, True, [], None)
     if problem.penalty == "l1":
         assert gram is not None
         return _by_coordinates(problem, gram, tol, max_iter, start)
@@ -100,18 +121,44 @@ def fit_classes(
         # The dual point of a stored fit is read from its slopes, which K² makes coarser than the solver's
         # own.
         tol = max(1e-4 * tol, SMALLEST_GAP)
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "gram": matrix, "start": start}
-    inner: RKHSSolution | SoftmaxSolution
+    options: dict[str, Any] = {"max_iter": max_iter, "gram": matrix}
+    absent = problem.fit_intercept and len(present) < problem.n_classes
+
+    def solve(cost: Array, tol: float, start: Any) -> Any:
+        here = problem._replace(cost=cost)
+        if problem.is_binary:
+            return solve_newton(here.two, kernel, X, tol=tol, start=start, **options)
+        several = here.several
+        if absent:
+            places = np.searchsorted(present, problem.classes)
+            several = SoftmaxProblem(places, cost, len(present), True)
+        return solve_softmax(several, kernel, X, tol=tol, start=start, **options)
+
+    inner: Any = solve(problem.cost, tol, start)
+    if not inner.converged and start is None and float(problem.cost.max()) > COSTLY:
+        # From nothing, steps at a huge cost lead far astray: come from smaller ones.
+        n_stages = int(np.ceil(np.log(float(problem.cost.max())) / np.log(STRIDE)))
+        for stage in range(n_stages, -1, -1):
+            start = solve(problem.cost / STRIDE**stage, tol if stage == 0 else NEAR, start)
+        inner = start if start.converged else inner
     if problem.is_binary:
-        inner = solve_newton(problem.two, kernel, X, **options)
         coef, intercept = inner.coef[:, None], np.array([inner.intercept])
+    elif absent:
+        coef, intercept = _with_absent(inner, present, problem.n_classes)
     else:
-        inner = solve_softmax(problem.several, kernel, X, **options)
         coef, intercept = inner.coef, inner.intercept
     if problem.penalty == "l2":
         assert gram is not None
         coef = problem.spread * (gram @ coef)
     return LogisticFit(coef, intercept, max(inner.n_iter, 1), inner.converged, inner.trace, inner)
+
+
+def _with_absent(solution: SoftmaxSolution, present: NDArray, n_classes: int) -> tuple[Array, Array]:
+    """Coefficients and intercepts of all classes, from those of the classes that have rows."""
+    lowest = float(special.logsumexp(solution.product + solution.intercept, axis=1).min())
+    coef, intercept = np.zeros((len(solution.coef), n_classes)), np.full(n_classes, lowest - LEVELS)
+    coef[:, present], intercept[present] = solution.coef, solution.intercept
+    return coef, intercept - intercept.mean()
 
 
 def _by_coordinates(
@@ -167,15 +214,17 @@ def gather(problem: ClassProblem, coef: Array, intercept: Array, product: Any) -
     slope, loss = _slopes(problem, values + intercept)
     squares = np.einsum("ij,ij->j", coef, values).clip(min=0.0)
     dual_point = _dual_point(problem, coef if problem.penalty == "rkhs" else -slope, slope)
-    at = product(dual_point)
+    at, settled = product(dual_point), SETTLED * _size(problem.cost)
     if problem.penalty == "rkhs":
         penalty, dual_penalty = 0.5 * float(squares.sum()), 0.5 * max(float(np.vdot(dual_point, at)), 0.0)
-        violation = float(np.abs(coef + slope).max()) / _size(slope)
+        violation = float(np.abs(coef + slope).max()) / max(_size(slope), settled)
     elif problem.penalty == "l2":
         penalty = 0.5 * float(np.vdot(coef, coef / problem.spread))
         dual_penalty = 0.5 * float(np.vdot(at, problem.spread * at))
         pull = problem.spread * product(-slope)
-        violation = float(np.abs(coef - pull).max()) / _size(pull)
+        violation = float(np.abs(coef - pull).max()) / max(
+            _size(pull), settled * _size(product(np.sign(slope)))
+        )
     else:
         penalty, dual_penalty = float(np.abs(coef).sum()), 0.0
         pull = product(-slope)
@@ -185,7 +234,7 @@ def gather(problem: ClassProblem, coef: Array, intercept: Array, product: Any) -
     dual = -dual_penalty - _conjugates(problem, dual_point)
     sums = np.abs(slope.sum(axis=0)).max() if problem.fit_intercept else 0.0
     scale = max(abs(penalty + loss), PERFECT * problem.loss_at_zero)
-    imbalance = float(sums) / _size(np.abs(slope).sum(axis=0))
+    imbalance = float(sums) / max(_size(np.abs(slope).sum(axis=0)), SETTLED * float(problem.cost.sum()))
     return Evidence(penalty, loss, dual, violation, imbalance, squares, scale)
 
 

@@ -12,7 +12,14 @@ from sklearn.callback import with_callbacks
 from assay import parameters
 from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, agreement
-from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, KeptRows, require_psd, training_gram
+from assay.kernel_machines.kernel_ridge.gram_system import (
+    GramSystem,
+    KeptRows,
+    require_finite,
+    require_psd,
+    require_range,
+    training_gram,
+)
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
 from assay.kernel_machines.risk.solver import (
     SOURCE,
@@ -234,6 +241,9 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
             raise ValueError(
                 f"{name} does not take {y[~known][0]:g} as a target, or its loss overflows there."
             )
+        with np.errstate(over="ignore"):
+            if not np.isfinite(problem.loss_at_zero):
+                raise ValueError(f"The sum of the {name} losses of y overflows: divide y by its scale first.")
         why = why_unsolvable(loss, y, problem.cost, np.ones_like(y), fit_intercept=problem.fit_intercept)
         if why is not None:
             raise ValueError(why.sentence)
@@ -248,16 +258,18 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         return gram
 
     def _solve(self, kept: KeptRows, problem: RKHSProblem[Loss]) -> None:
+        require_range(self.kernel_, kept.X)
         gram, total = self._gram(kept.X), float(problem.cost.sum())
         stop: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
-        self.constraint_active_ = True
-        if self.constraint == "ball":
-            point = solve_in_ball(problem, self.kernel_, kept.X, gram, float(self.radius), **stop)
-            solution, self.C_, self.constraint_active_ = point.solution, point.cost, point.active
-        else:
-            self.C_ = self._cost(total)
-            costly = self._costly(problem)
-            solution = solution_of_penalty(costly, self.kernel_, kept.X, gram, **stop)
+        self.constraint_active_, self.C_ = True, self._cost(total)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            if self.constraint == "ball":
+                point = solve_in_ball(problem, self.kernel_, kept.X, gram, float(self.radius), **stop)
+                solution, self.C_, self.constraint_active_ = point.solution, point.cost, point.active
+            else:
+                costly = self._costly(problem)
+                solution = solution_of_penalty(costly, self.kernel_, kept.X, gram, **stop)
+        require_finite(solution.coef, self.C_, self.kernel_, kept.X)
         self.penalty_strength_ = 1 / (2 * self.C_ * total)
         dtype = self.X_fit_.dtype
         self.dual_coef_ = kept.put_back(solution.coef).astype(dtype)

@@ -51,12 +51,12 @@ def solve_in_ball(
         warm = None if start is None else (start[0], cost / start[1])
         found = solve_rkhs(here, kernel, X, tol=precise, max_iter=max_iter, gram=gram, start=warm)
         values = found.products[:, 0] - found.products[:, 1]
-        norm = float(np.sqrt(max(float(found.coef @ values), 0.0)))
+        norm = float(np.sqrt(operator.squared_norm(found.coef, values)))
         loss = float(problem.cost @ problem.loss.value(problem.target, values + found.intercept))
         return norm, loss, (found, cost)
 
-    diagonal: Any = kernel.diagonal(X) if gram is None else gram.diagonal()
-    typical = float(np.abs(diagonal).mean(dtype=np.float64))
+    operator = GramOperator(kernel, X, gram, memory=0.0)
+    typical = float(np.abs(operator.diagonal).mean(dtype=np.float64))
     first = 1.0 / max(float(problem.cost.mean()) * typical * 100.0, 1e-300)
     point = strength_of_radius(solve, radius, first=first, tol=1e-9)
     return point._replace(solution=point.solution[0])
@@ -69,7 +69,7 @@ def stand(problem: RKHSProblem[Loss], coef: Array, intercept: float, operator: G
     size = max(float(np.abs(coef).max(initial=0.0)), 1e-300)
     gap = measure(problem, point, intercept, operator @ sides_of(point))
     # Of the function as it is: the objective does not fall by what made its coefficients a dual point.
-    squared_norm = max(float(coef @ values), 0.0)
+    squared_norm = operator.squared_norm(coef, values)
     row_loss = problem.cost * problem.loss.value(problem.target, values + intercept)
     loss = float(row_loss.sum())
     primal = 0.5 * squared_norm + loss

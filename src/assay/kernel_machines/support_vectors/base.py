@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,12 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import IterativeModel
 from assay.certificates import Certificates
-from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, require_psd, training_gram
+from assay.kernel_machines.kernel_ridge.gram_system import (
+    GramSystem,
+    require_psd,
+    require_range,
+    training_gram,
+)
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
 from assay.kernel_machines.support_vectors.certificates import machine_certificates
 from assay.kernel_machines.support_vectors.machine import (
@@ -23,6 +29,7 @@ from assay.kernel_machines.support_vectors.machine import (
     solve_machine,
     stand,
 )
+from assay.kernel_machines.support_vectors.uniqueness import has_unique_coefficients
 from assay.kernels import Custom, Kernel, Precomputed
 from assay.losses import SidedLoss
 from assay.models.capabilities import PairwiseModel
@@ -41,6 +48,9 @@ INSTEAD = (
 SHARED_GRAM = 3000
 """Rows up to which one Gram matrix of all rows serves every machine."""
 
+FEW_MEETINGS = 400
+"""The same where each machine has some of the rows only, and its own Gram matrix is as quickly made."""
+
 UNLIMITED = 10**9
 
 FEW = 2000
@@ -57,7 +67,7 @@ MACHINE_DOMAINS: Mapping[str, Domain] = {
     "shrinking": parameters.boolean,
     "tol": parameters.real(above=0.0),
     "cache_size": parameters.real(above=0.0),
-    "max_iter": Domain("-1 (no limit)", lambda value: value == -1 and not isinstance(value, bool))
+    "max_iter": Domain("-1 (no limit)", lambda value: isinstance(value, Integral) and value == -1)
     | parameters.integer(at_least=1),
     "verbose": parameters.boolean | parameters.integer(at_least=0),
     "history": parameters.boolean,
@@ -85,6 +95,11 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
     dual_coef_: NDArray
     intercept_: NDArray
 
+    @property
+    def _rows_meet_often(self) -> bool:
+        """Whether most machines have most rows, so that one Gram matrix saves work."""
+        return True
+
     def _set_strength(self, total_weight: float) -> None:
         """C and λ, each from the other: λ‖h‖² on the mean loss is C = 1/(2λn) on the sum."""
         given = self.penalty_strength
@@ -97,12 +112,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
     def _gram_of(self, X: Any, *, fitting: bool) -> NDArray | None:
         """The Gram matrix in double precision, if it is small, given, or that of a function of two rows."""
         kernel = self.kernel_
-        if X.shape[0] > SHARED_GRAM and not isinstance(kernel, (Precomputed, Custom)):
-            if not np.isfinite(kernel.diagonal(X)).all():
-                raise ValueError(
-                    f"The kernel {type(kernel).__name__} overflows on these rows: scale the columns "
-                    "(StandardScaler) or give a smaller 'gamma'."
-                )
+        few = SHARED_GRAM if self._rows_meet_often else FEW_MEETINGS
+        own = kernel.positive_definite or X.shape[0] > SHARED_GRAM
+        require_range(kernel, X)
+        if X.shape[0] > few and own and not isinstance(kernel, (Precomputed, Custom)):
             return None
         gram = training_gram(kernel, X.astype(np.float64))
         if fitting and not kernel.positive_definite:
@@ -143,7 +156,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         limit = self._limit
 
         def solve(item: tuple[MachineData, RKHSSolution | None]) -> RKHSSolution:
-            return solve_machine(self.kernel_, item[0], options, item[1])
+            return self._solve_one(item[0], options, item[1])
 
         pairs = list(zip(machines, starts, strict=True))
         several = len(machines) > 1 and sum(len(data.rows) for data in machines) > FEW
@@ -169,6 +182,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         if keeps:
             self._solved = solutions
         return machines, solutions
+
+    def _solve_one(self, data: MachineData, options: BoxOptions, start: RKHSSolution | None) -> RKHSSolution:
+        """The solution of one machine, from one to start at where there is one."""
+        return solve_machine(self.kernel_, data, options, start)
 
     def _options(self, X: Any, y: Any, n_machines: int) -> tuple[BoxOptions, Any]:
         """How to solve, and who watches."""
@@ -213,11 +230,12 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
 
     def _standings(self, machines: Sequence[MachineData], coefs: Array, intercepts: Array) -> list[Standing]:
         """The machines measured from stored coefficients, one column each, on kernel values made afresh."""
-        standings = []
+        standings, digits = [], 1e-6 if self.dual_coef_.dtype == np.float32 else 1e-13
         for place, data in enumerate(machines):
             coef = np.ascontiguousarray(coefs[data.rows, place])
             products = machine_products(self.kernel_, data, coef)
-            standings.append(stand(self.kernel_, data, coef, float(intercepts[place]), products))
+            intercept = float(intercepts[place])
+            standings.append(stand(self.kernel_, data, coef, intercept, products, digits=digits))
         return standings
 
     def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:
@@ -229,11 +247,22 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
             both = (self.support_vectors_, data.X[self.support_])
             kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)
             pairs["support_vectors_"] = kept, fresh
-        pairs["penalty_strength_"] = self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight)
+        if hasattr(self, "C_"):
+            pairs["penalty_strength_"] = self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight)
         return pairs
+
+    def _with(self, **changed: Any) -> Any:
+        """An unfitted model with some parameters changed."""
+        return type(self)(**{**self.get_params(deep=False), **changed})
 
     def _kernel_for(self, data: Any) -> Kernel:
         return kernel_of(self, data.X, data.weight)
+
+
+def uniqueness(kernel: Kernel, machines: Sequence[MachineData], standings: Sequence[Standing]) -> NDArray:
+    """Whether the coefficients of each machine are the only ones."""
+    pairs = zip(machines, standings, strict=True)
+    return np.array([has_unique_coefficients(kernel, data, standing) for data, standing in pairs])
 
 
 def implied(machines: Sequence[MachineData], standings: Sequence[Standing], n: int) -> dict[str, Any]:

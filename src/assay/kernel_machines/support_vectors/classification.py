@@ -96,6 +96,10 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         nothing = np.empty((len(y), 0))
         return self._machines(nothing, y.astype(np.intp), self._costs(y.astype(np.intp), weight), gram)
 
+    @property
+    def _rows_meet_often(self) -> bool:
+        return len(self.classes_) < 4 or self._duels[0].negative is None
+
     def _costs(self, codes: NDArray[np.intp], weight: NDArray | None) -> Array:
         """Cost of each row for C = 1."""
         counts = np.bincount(codes, weight, minlength=len(self.classes_)).astype(np.float64)
@@ -166,6 +170,10 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
                 machines[0], standings[0], self.kernel_, self.C_
             )
         return described
+
+    def _for_fold(self, codes: NDArray[np.intp], weight: Array) -> Any:
+        """The model whose values at unseen rows probabilities are fitted to, of rows of these classes."""
+        return self._with(probability=False, decision_function_shape="ovr")
 
     def point_sets(self) -> dict[str, NDArray[np.intp]]:
         """Places of the rows on the margin (M), at the bound (I) and outside (O), by the sign of their class.

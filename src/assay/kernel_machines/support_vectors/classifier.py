@@ -10,13 +10,15 @@ import numpy as np
 
 from assay import parameters
 from assay.kernel_machines.bounds import RiskBound, hinge_risk_bound
-from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS
+from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.kernel_machines.support_vectors.selection import SelectsMachines
 from assay.losses import SidedLoss
 from assay.losses import loss as named_loss
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
+from assay.suitability import Suitability
 
 
 class SVC(SelectsMachines, SupportVectorClassifier):
@@ -120,6 +122,9 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         ‖h‖ and the width 1/‖h‖ on either side of the frontier.
     primal_value_, dual_value_, loss_value_ : arrays of shape (n_machines,)
         The objective, the value of the dual, and C Σ s ξ; the other term of the objective is ½ ‖h‖².
+    alpha_unique_ : array of bool of shape (n_machines,)
+        Whether no other coefficients give the same machine; false also where more than 2,000 rows are on the
+        margin, and it is left open.
     leave_one_out_bound_ : float
         Share of rows with 2 α R² + ξ ≥ 1; with two classes only.
     kernel_ : Kernel
@@ -139,6 +144,9 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     Sangnier §1.4.1, §1.4.3, §1.4.6; Wei §8.4.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=5, max_rows=5000, select={"Cs": (0.1, 1.0, 10.0, 100.0), "max_rows": 600}
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
         "probability": parameters.boolean | parameters.one_of("deprecated"),
@@ -208,6 +216,10 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         loss = named_loss(self.loss)
         assert isinstance(loss, SidedLoss)
         return loss
+
+    def _implied(self, machines: list[MachineData], standings: list[Standing], n: int) -> dict[str, Any]:
+        alone = uniqueness(self.kernel_, machines, standings)
+        return {**super()._implied(machines, standings, n), "alpha_unique_": alone}
 
     def risk_certificate(self, X: Any, y: Any, delta: float = 0.05) -> RiskBound:
         """Bound the probability of error on new rows, with probability 1 − δ (Corollary 43).

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay import parameters
 from assay.certificates import Certificates, at_least
+from assay.kernel_machines.kernel_ridge.gram_system import require_range
 from assay.kernel_machines.support_vectors.base import MACHINE_DOMAINS
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
@@ -145,6 +146,7 @@ class HardMarginSVC(SupportVectorClassifier):
                 f"Only binary classification is supported. HardMarginSVC separates two classes. Got "
                 f"{len(self.classes_)} classes instead; use SVC."
             )
+        require_range(self.kernel_, opened.X)
         reach = float(np.max(self.kernel_.diagonal(opened.X)))
         start: list[RKHSSolution] | None = None
         total = opened.total_weight

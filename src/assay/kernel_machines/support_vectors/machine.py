@@ -55,6 +55,9 @@ class Standing(NamedTuple):
     interval: tuple[float, float]
     reach: float
     """The largest k(x, x)."""
+    problem: RKHSProblem[SidedLoss]
+    slope: Array
+    """Residual of each row, y − h(x) − b; of squares less what their conjugate bends."""
 
 
 def solve_machine(
@@ -103,8 +106,16 @@ def machine_products(kernel: Kernel, data: MachineData, coef: Array) -> Array:
     return exact_products(kernel, data.X.astype(np.float64), coef)
 
 
-def stand(kernel: Kernel, data: MachineData, coef: Array, intercept: float, products: Array) -> Standing:
-    """Measure a machine on its rows."""
+def stand(
+    kernel: Kernel,
+    data: MachineData,
+    coef: Array,
+    intercept: float,
+    products: Array,
+    *,
+    digits: float = 1e-13,
+) -> Standing:
+    """Measure a machine on its rows; a coefficient within `digits` of its bound is at it."""
     problem = data.problem
     upper, lower = box(problem)
     epsilon = problem.loss.row_form.epsilon
@@ -112,6 +123,8 @@ def stand(kernel: Kernel, data: MachineData, coef: Array, intercept: float, prod
     excess = np.maximum(np.maximum(coef - upper, -lower - coef), 0.0)
     outside = float(np.max(excess / np.where(width > 0, width, 1.0), initial=0.0))
     inside = np.clip(coef, -lower, upper)
+    inside = np.where((upper > 0) & (inside >= (1 - digits) * upper), upper, inside)
+    inside = np.where((lower > 0) & (inside <= (digits - 1) * lower), -lower, inside)
     total = float(np.abs(coef).sum())
     imbalance = abs(float(coef.sum())) / total if problem.fit_intercept and total > 0 else 0.0
     slope = problem.target - (products[:, 0] - products[:, 1]) - intercept
@@ -132,4 +145,6 @@ def stand(kernel: Kernel, data: MachineData, coef: Array, intercept: float, prod
     gap = measure(problem, inside, intercept, products)
     slack = gap.row_loss / problem.cost
     diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
-    return Standing(inside, gap, violations, outside, imbalance, slack, sets, interval, float(diagonal.max()))
+    reach = float(diagonal.max())
+    where = slack, sets, interval
+    return Standing(inside, gap, violations, outside, imbalance, *where, reach, problem, slope)

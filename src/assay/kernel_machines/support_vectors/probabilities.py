@@ -38,7 +38,7 @@ def inverse_temperature(model: Any, X: Any, y: Any, sample_weight: Any) -> float
         inside, outside = np.flatnonzero(fold != place), np.flatnonzero(fold == place)
         if len(outside) == 0 or len(np.unique(codes[inside][weight[inside] > 0])) < len(model.classes_):
             continue
-        plain = model._with(probability=False, decision_function_shape="ovr")
+        plain = model._for_fold(codes[inside], weight[inside])
         precomputed = plain._is_precomputed
         train = X[np.ix_(inside, inside)] if precomputed else _take(X, inside)
         test = X[np.ix_(outside, inside)] if precomputed else _take(X, outside)

@@ -27,8 +27,8 @@ from assay.solvers.rkhs.problem import Array, RKHSProblem
 LARGEST_TARGET = 1e100
 
 
-class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
-    """Base of regressors that minimise ½‖h‖² + C Σ s ℓ(y − h(x) − b) for a loss ℓ with corners."""
+class MachineRegressor(Regressor, SupportVectorModel):
+    """Base of regressors of one machine of the loss of a residual, ℓ(y − h(x) − b)."""
 
     @abstractmethod
     def _loss(self) -> SidedLoss:
@@ -59,6 +59,7 @@ class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
         (standing,) = self._judge([machine], [solution], opened.X.dtype)
         support = np.flatnonzero(solution.coef)
         self.support_ = machine.rows[support].astype(np.int32)
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
         vectors = opened.X[self.support_]
         self.support_vectors_ = np.empty((0, 0), dtype=opened.X.dtype) if self._is_precomputed else vectors
         self.dual_coef_ = solution.coef[None, support].astype(opened.X.dtype)
@@ -76,15 +77,6 @@ class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
         problem: RKHSProblem[Any] = RKHSProblem(self._loss(), target, self.C_ * weight, self.fit_intercept)
         rows = None if weight.all() else np.flatnonzero(weight)
         return self._machine(data.X, gram, rows, problem if rows is None else problem.take(rows))
-
-    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
-        """The machine of a unit cost on a Gram matrix."""
-        cost = np.ones(len(y)) if weight is None else weight.astype(np.float64)
-        problem: RKHSProblem[Any] = RKHSProblem(self._loss(), y.astype(np.float64), cost, self.fit_intercept)
-        return [self._machine(np.empty((len(y), 0)), gram, None, problem)]
-
-    def _predictions_of(self, values: NDArray) -> NDArray:
-        return values[:, :, 0]
 
     def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
         """Slacks, sets, norms and values of the machine."""
@@ -127,8 +119,28 @@ class KernelResiduals(SelectsMachines, Regressor, SupportVectorModel):
         again = self._implied(machine, standing, opened.X.shape[0])
         single = self.dual_coef_.dtype == np.float32
         pairs = self._stored(again, opened)
+        pairs["n_support_"] = self.n_support_, np.array([len(self.support_)])
         claims = self._claims([standing], self.dual_coef_.dtype)
         return Certificates([*claims, stored_certificate(pairs, self._source, single=single)])
+
+
+class KernelResiduals(SelectsMachines, MachineRegressor):
+    """Base of regressors that minimise ½‖h‖² + C Σ s ℓ(y − h(x) − b) for a loss ℓ with corners."""
+
+    def _in_units(self, y: NDArray) -> tuple[dict[str, float], float]:
+        # With h, y and ε in another unit, ½‖h‖² changes by its square and a loss of degree one by itself.
+        unit = float(y.std()) or 1.0
+        tube = {"epsilon": float(self.epsilon) * unit} if hasattr(self, "epsilon") else {}
+        return tube, 1.0 if getattr(self, "loss", "").startswith("squared") else unit
+
+    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
+        """The machine of a unit cost on a Gram matrix."""
+        cost = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+        problem: RKHSProblem[Any] = RKHSProblem(self._loss(), y.astype(np.float64), cost, self.fit_intercept)
+        return [self._machine(np.empty((len(y), 0)), gram, None, problem)]
+
+    def _predictions_of(self, values: NDArray) -> NDArray:
+        return values[:, :, 0]
 
 
 def predicted_block(block: Block, fitted: tuple[Any, ...]) -> NDArray:

@@ -11,11 +11,20 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.kernel_machines.bounds import RiskBound, svr_oracle_bound
-from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS
+from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.kernel_machines.support_vectors.regression import KernelResiduals
+from assay.kernel_machines.support_vectors.selection import Search
 from assay.losses import EpsilonInsensitive, SidedLoss, SquaredEpsilonInsensitive
+from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.solvers.rkhs.problem import Array
+from assay.suitability import Suitability
+
+TUBES = parameters.array(
+    "a list of finite numbers at least 0",
+    lambda values: values.ndim == 1 and values.size > 0 and bool((values >= 0).all()),
+)
 
 
 class SVR(KernelResiduals):
@@ -74,6 +83,7 @@ class SVR(KernelResiduals):
     support_ : array of shape (n_SV,)
         Places of the support vectors: rows outside the tube, or on its edge.
     support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
+    n_support_ : array of shape (1,)
     dual_coef_ : array of shape (1, n_SV)
         ν of each support vector.
     intercept_ : array of shape (1,)
@@ -85,6 +95,8 @@ class SVR(KernelResiduals):
     point_sets_ : array of shape (n_samples,)
         0 inside the tube (ν = 0), 1 on its edge, 2 outside (at the bound).
     rkhs_norm_, primal_value_, dual_value_, loss_value_ : arrays of shape (1,)
+    alpha_unique_ : array of bool of shape (1,)
+        Whether no other coefficients give the same machine; see `SVC`.
     kernel_ : Kernel
     certificates_ : Certificates
 
@@ -103,6 +115,9 @@ class SVR(KernelResiduals):
     """
 
     _source: ClassVar[str] = "Sangnier §1.5.3"
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=5, max_rows=5000, select={"Cs": (1.0, 10.0, 100.0), "max_rows": 400, "standardise": True}
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
         "epsilon": parameters.real(at_least=0.0),
@@ -160,6 +175,10 @@ class SVR(KernelResiduals):
         squared = self.loss == "squared_epsilon_insensitive"
         return (SquaredEpsilonInsensitive if squared else EpsilonInsensitive)(float(self.epsilon))
 
+    def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
+        alone = uniqueness(self.kernel_, [machine], [standing])
+        return {**super()._implied(machine, standing, n), "alpha_unique_": alone}
+
     def oracle_bound(self, X: Any, y: Any, *, largest_target: float, delta: float = 0.05) -> RiskBound:
         """Bound how much worse than the best function of the ball the fit is (Corollary 47).
 
@@ -184,6 +203,23 @@ class SVR(KernelResiduals):
             raise ValueError(f"'largest_target' must be at least every |y|. Got {largest_target} instead.")
         kappa = math.sqrt(float(np.max(self.kernel_.diagonal(data.X))))
         return svr_oracle_bound(float(self.radius), kappa, largest_target, len(data.y), delta)
+
+    def select_tube(self, X: Any, y: Any, epsilons: Any, **options: Any) -> Selection:
+        """Choose the cost, the width of the kernel and the tube by folds, and fit at the choice.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        epsilons : array-like of numbers at least 0
+            Half widths of the tube to choose from.
+        **options
+            As in `select`: `Cs`, `gammas`, `rule`, `cv`, `max_rows`, `criterion` (by default the squared
+            error), `random_state`, `standardise`.
+        """
+        parameters.require("SVR.select_tube", TUBES, epsilons=epsilons)
+        tubes = np.unique(np.asarray(epsilons, dtype=np.float64))
+        return self._selected(X, y, Search(**options), epsilon=tubes)
 
     def _validation_loss(self, y: NDArray, predictions: NDArray) -> Array:
         return (y[:, None] - predictions) ** 2

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from itertools import product
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from assay.models.selection import (
     Selection,
     criterion_losses,
     folds,
+    folds_at,
     one_standard_error,
     open_table,
     over_folds,
@@ -45,6 +47,27 @@ POSITIVE = parameters.array(
     "a list of finite numbers above 0",
     lambda values: values.ndim == 1 and values.size > 0 and bool((values > 0).all()),
 )
+
+
+class Search(NamedTuple):
+    """What `select` is told; see there."""
+
+    Cs: Any = None
+    gammas: Any = None
+    rule: str = "min"
+    cv: Any = 5
+    max_rows: int = 2000
+    criterion: Criterion | None = None
+    random_state: RandomState = None
+    standardise: bool = False
+
+
+class HeldOut(NamedTuple):
+    """Rows, the folds of them that are trained on and held out, and their places in the table."""
+
+    table: FoldTable
+    pairs: list[tuple[NDArray, NDArray]]
+    shown: NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +103,7 @@ class SelectsMachines:
 
     kernel: Any
     _limit: Any
+    _with: Callable[..., Any]
     _gram_problems: Callable[..., list[MachineData]]
     _predictions_of: Callable[[NDArray], NDArray]
 
@@ -119,6 +143,7 @@ class SelectsMachines:
         max_rows: int = 2000,
         criterion: Criterion | None = None,
         random_state: RandomState = None,
+        standardise: bool = False,
     ) -> Selection:
         """Choose the cost and the width of the kernel by folds, and fit at the choice.
 
@@ -142,35 +167,60 @@ class SelectsMachines:
             What folds make least in place of the loss.
         random_state : None, int, Generator, SeedSequence or RandomState, default=None
             Draws the sample, and shuffles the rows of the folds.
+        standardise : bool, default=False
+            Whether costs and the tube of a regression are in units of the standard deviation of its target:
+            the choice is then the same in any unit. Classes have no unit.
         """
+        return self._selected(
+            X, y, Search(Cs, gammas, rule, cv, max_rows, criterion, random_state, standardise)
+        )
+
+    def _selected(self, X: Any, y: Any, search: Search, **others: Array) -> Selection:
+        """Search the costs and widths, and the values of further parameters that are named."""
         owner = f"{type(self).__name__}.select"
-        if rule not in ("min", "one_se"):
-            raise parameters.refusal(owner, "rule", "one of 'min', 'one_se'", rule)
+        if search.rule not in ("min", "one_se"):
+            raise parameters.refusal(owner, "rule", "one of 'min', 'one_se'", search.rule)
         self._require_penalty("select")
-        costs = np.sort(_positive(self, "select", "Cs", COSTS if Cs is None else Cs))
+        costs = np.sort(_positive(self, "select", "Cs", COSTS if search.Cs is None else search.Cs))
         probe: Any = self._with()
         probe._check_parameters()
         table = open_table(owner, X, y, None, code=probe._code if is_classifier(self) else None)
+        held_out = self._held_out(owner, probe, table, search)
+        tried, curves, machines = [], [], []
+        for values in product(*others.values()):
+            named = {name: value.item() for name, value in zip(others, values, strict=True)}
+            variant = self._with(**named)
+            changed, factor = variant._in_units(table.y) if search.standardise else ({}, 1.0)
+            told = {name: changed.get(name, value) for name, value in named.items()}
+            for width, machine in variant._with(**changed)._of_widths(search.gammas, table.X.shape[1]):
+                machines.append(machine)
+                curves.append(_curve(machine, probe, held_out, factor * costs, search.criterion))
+                tried += [{"C": factor * cost, "gamma": width, **told} for cost in costs.tolist()]
+        errors = np.stack([curve.mean for curve in curves])
+        best = int(np.argmin(errors.min(axis=1)))
+        place = one_standard_error(curves[best]) if search.rule == "one_se" else int(np.argmin(errors[best]))
+        index = best * costs.size + place
+        chosen = machines[best]._with(C=tried[index]["C"], penalty_strength=None).fit(X, y)
+        name = search.criterion.name if search.criterion else "validation loss"
+        flat = np.concatenate([each.standard_error for each in curves])
+        measured = tried, name, errors.reshape(-1), flat, index, search.rule, tried[index], chosen
+        return Selection(", ".join(tried[index]), *measured)
+
+    def _held_out(self, owner: str, probe: Any, table: FoldTable, search: Search) -> HeldOut:
+        """The rows on which the choice is made, and the folds that hold some of them out."""
         shown = np.arange(len(table.y))
-        if shown.size > max_rows and not probe._is_precomputed:
-            shown = np.sort(generator(random_state).choice(shown.size, max_rows, replace=False))
+        if shown.size > search.max_rows and not probe._is_precomputed:
+            drawn = generator(search.random_state).choice(shown.size, search.max_rows, replace=False)
+            shown = np.sort(drawn)
         sample = table.take(shown)
         if probe._is_precomputed:
             sample = FoldTable(table.X, table.y, None)
-        pairs = folds(owner, cv, sample, random_state)
-        widths, machines = self._of_widths(WIDTHS / table.X.shape[1] if gammas is None else gammas)
-        curves = [_curve(model, probe, sample, costs, pairs, criterion, shown) for model in machines]
-        errors = np.stack([curve.mean for curve in curves])
-        best_width = int(np.argmin(errors.min(axis=1)))
-        curve = curves[best_width]
-        place = one_standard_error(curve) if rule == "one_se" else int(np.argmin(curve.mean))
-        index = best_width * costs.size + place
-        tried = [{"C": c.item(), "gamma": w.item()} for w in widths for c in costs]
-        best = machines[best_width]._with(C=tried[index]["C"], penalty_strength=None).fit(X, y)
-        name = criterion.name if criterion else "validation loss"
-        flat = np.concatenate([each.standard_error for each in curves])
-        measured = tried, name, errors.reshape(-1), flat, index, rule, tried[index], best
-        return Selection("C, gamma", *measured)
+        pairs = folds(owner, folds_at(search.cv, shown), sample, search.random_state)
+        return HeldOut(sample, pairs, shown)
+
+    def _in_units(self, y: NDArray) -> tuple[dict[str, float], float]:
+        """Parameters in units of the target, and what costs are multiplied by: nothing for classes."""
+        return {}, 1.0
 
     def _require_penalty(self, call: str) -> None:
         if self._limit is not None:
@@ -178,30 +228,21 @@ class SelectsMachines:
                 f"{type(self).__name__}.{call} goes over costs of a penalty: leave 'radius' and 'budget' out."
             )
 
-    def _of_widths(self, gammas: Any) -> tuple[NDArray, list[Self]]:
+    def _of_widths(self, gammas: Any, n_features: int) -> list[tuple[float, Self]]:
         """The widths to search and the model of each; NaN and this model where there is no width."""
         if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
-            return np.array([np.nan]), [self._with()]
-        widths = _positive(self, "select", "gammas", gammas)
-        return widths, [self._with(gamma=float(width)) for width in widths]
-
-    def _with(self, **changed: Any) -> Any:
-        return type(self)(**{**self.get_params(deep=False), **changed})  # type: ignore[attr-defined]
+            return [(np.nan, self._with())]
+        gammas = WIDTHS / n_features if gammas is None else gammas
+        widths = _positive(self, "select", "gammas", gammas).tolist()
+        return [(width, self._with(gamma=width)) for width in widths]
 
 
-def _curve(
-    model: Any,
-    probe: Any,
-    table: FoldTable,
-    costs: Array,
-    pairs: list[tuple[NDArray, NDArray]],
-    criterion: Criterion | None,
-    shown: NDArray,
-) -> Any:
+def _curve(model: Any, probe: Any, held_out: HeldOut, costs: Array, criterion: Criterion | None) -> Any:
     """Validation losses of one width along the costs."""
+    table, pairs, shown = held_out
     kernel = kernel_of(model, table.X)
     gram = kernel.gram(table.X.astype(np.float64))
-    options = BoxOptions(tol=max(model.tol, CHOICE_GAP))
+    options = BoxOptions(tol=max(model.tol, CHOICE_GAP), polished=False)
     model.__dict__.update({name: getattr(probe, name) for name in ("classes_",) if hasattr(probe, name)})
 
     def one(pair: tuple[NDArray, NDArray]) -> Array:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from assay.distances import NeighborSearch
 from assay.kernel_sums import KernelSums
@@ -21,6 +22,12 @@ GRID, STEP, MOST_STEPS = 13, 2.0**0.5, 24
 
 FAINT = 1e-290
 """Sums of weights below this have lost their digits: the nearest rows answer."""
+
+CANCELLED = 1e-9
+"""Weight that is left of a row's own where too few digits of it are right."""
+
+AT_ONCE = 64
+"""Rows whose kernel values are in memory at a time."""
 
 NEAREST = 32
 LEAST_CHANCE = 1e-12
@@ -67,9 +74,16 @@ class LocalMeans(NamedTuple):
         kernel = self.sums(bandwidth)
         own = np.column_stack([np.ones(len(rows)), self.said[rows]]) * kernel.at_zero
         total = kernel(self.scaled(self.X[rows], bandwidth)) - own
+        # What is left of a cancellation has few digits, where those sums are written out, or none.
+        sure = total[:, 0] > 1e-13 * abs(kernel.at_zero)
+        doubtful = np.flatnonzero(sure & (total[:, 0] < CANCELLED * abs(kernel.at_zero)))
+        for places in np.array_split(doubtful, len(doubtful) // AT_ONCE + 1):
+            own = rows[places]
+            each = plain_weights(self, self.X[own], bandwidth)
+            each[np.arange(len(own)), own] = kernel.at_zero * (self.weight[own] - 1.0)
+            total[places] = np.column_stack([each.sum(axis=1), each @ self.said])
         left = np.maximum(total[:, 0], 0.0)
-        # What is left of a cancellation has no digits.
-        sure = left > 1e-13 * abs(kernel.at_zero)
+        sure &= left > 0.0
         everyone = self.weight @ self.said / self.weight.sum()
         means = np.where(sure[:, None], total[:, 1:] / np.where(sure, left, 1.0)[:, None], everyone)
         return means, left
@@ -148,13 +162,17 @@ def smooth_classes(block: Block, means: LocalMeans, bandwidth: float, classes: N
     return classes[chosen(smooth_block(block, means, bandwidth, np.float64))]
 
 
-def plain_means(means: LocalMeans, queries: Array, bandwidth: float) -> Array:
-    """Local means written out, query by query, with the kernel of each distance."""
+def plain_weights(means: LocalMeans, queries: Array, bandwidth: float) -> Array:
+    """The kernel of the distance of each query to each row, times the weight of the row."""
     shape = KernelSums(np.zeros((1, 1)), means.kernel, 1.0)
+    return np.asarray(shape.kernel(cdist(queries, means.X) / bandwidth), dtype=np.float64) * means.weight
+
+
+def plain_means(means: LocalMeans, queries: Array, bandwidth: float) -> Array:
+    """Local means written out, query by query."""
     answers = []
     for query in queries:
-        far = np.sqrt(((means.X - query) ** 2).sum(axis=1)) / bandwidth
-        each = np.asarray(shape.kernel(far), dtype=np.float64) * means.weight
+        each = plain_weights(means, query[None], bandwidth)[0]
         total = each.sum()
         answers.append(each @ means.said / total if total > 0 else np.full(means.said.shape[1], np.nan))
     return np.stack(answers)

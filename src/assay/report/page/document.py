@@ -16,6 +16,7 @@ from assay.report.page.pieces import anchor, breakable, headed, kept_together, s
 from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
+from assay.report.trials.cautions import is_rounding
 from assay.report.trials.comparison import Comparison
 from assay.report.wording import shown
 
@@ -99,7 +100,8 @@ def _verdict(comparison: Comparison) -> str:
     best, (rows, columns) = comparison.recommended, data.X.shape
     figures = {comparison.score_name: comparison.shown_score(best)}
     if comparison.task == "regression":
-        figures["error (RMSE)"] = shown(best.measures["RMSE"], 3)
+        error = best.measures["RMSE"]
+        figures["error (RMSE)"] = "rounding" if is_rounding(error, data) else shown(error, 3)
     elif comparison.task == "classification":
         figures["balanced accuracy"] = f"{best.measures['balanced accuracy']:.3f}"
     else:

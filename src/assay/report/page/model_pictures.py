@@ -32,6 +32,7 @@ from assay.report.tables.data import Data, rarer_class
 from assay.report.trials.candidate import Candidate, final_step
 from assay.report.trials.clusters.comparison import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Comparison
+from assay.report.trials.landmarks import OnLandmarks
 from assay.report.trials.stacking import WeightedEnsemble
 from assay.report.wording import shown
 
@@ -247,8 +248,8 @@ def with_names(model: Any, data: Data) -> tuple[Any, Any]:
 def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     """The kinds of pictures of a fitted model that a page shows, of those that there are."""
     inside = final_step(model)
-    if inside is not model[-1] or isinstance(inside, WeightedEnsemble):
-        return ()  # pictures on another scale of the target, or of no single model, would mislead
+    if inside is not model[-1] or isinstance(inside, WeightedEnsemble | OnLandmarks):
+        return ()  # pictures on another scale of the target, or of parts of a model, would mislead
     there = kinds(inside)
     kept = [kind for kind in MODEL_PICTURES if kind in there]
     # The function itself where it can be drawn, else the effect of each column; coefficients of the functions

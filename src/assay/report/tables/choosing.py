@@ -17,6 +17,7 @@ from assay.report.tables.data import SAMPLE_ROWS, TASKS, Data, Task, sampled
 from assay.report.tables.encoding.encoder import days_of, finite
 from assay.report.tables.files.reading import RawTable, require_column
 from assay.report.tables.schema import (
+    NUMBERS_ROWS,
     Column,
     dates,
     describe_column,
@@ -25,7 +26,7 @@ from assay.report.tables.schema import (
     truth,
     without_missing,
 )
-from assay.report.wording import listed
+from assay.report.wording import listed, quoted
 
 FEW_VALUES = 10
 """An integer target with at most this many values is taken for classes."""
@@ -161,7 +162,9 @@ def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tupl
     )
     notes = [*left_out(columns)]
     if all(not column.learnable for column in columns):
-        raise ReportError(f"No column of {table.name} is left to learn from. {' '.join(notes)}".rstrip())
+        counting = [column.name for column in columns if column.reason == NUMBERS_ROWS]
+        way = [f"--numeric {quoted(name)} takes it for numbers." for name in counting[:1]]
+        raise ReportError(" ".join([f"No column of {table.name} is left to learn from.", *notes, *way]))
     for column in columns:
         if column.day_first:  # read as dates here, once: a text does not tell the day from the month
             frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
@@ -216,6 +219,8 @@ def _task_of(table: RawTable, target: str) -> Task:
     column = describe_column(table.frame[target])
     if column.kind in ("categorical", "boolean", "ordinal"):
         return "classification"
+    if column.kind == "identifier" and not pd.api.types.is_numeric_dtype(table.frame[target].dtype):
+        return "classification"  # refused as below
     if column.kind not in ("numeric", "identifier"):
         return "regression"  # refused with the better sentence when the target is opened
     if table.classes is not None and target == table.target:
@@ -252,6 +257,11 @@ def open_target(
             only = str(present.iloc[0])
             raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {only!r}.")
         return kept, present.to_numpy(dtype=np.float64), None, notes
+    if column.kind == "identifier" and not pd.api.types.is_numeric_dtype(present.dtype):
+        raise ReportError(
+            f"The target {name!r} names the rows: nearly every value differs, and no model can learn it; "
+            "name another column with --target."
+        )
     y, names = _labels(table, present, column, name, notes)
     labels, counts = np.unique(y, return_counts=True)
     if counts.min() > 1:

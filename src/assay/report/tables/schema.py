@@ -27,6 +27,9 @@ SCALES = (
 )
 """Words with a known order; a column whose values all stand in one of these lists is ordinal."""
 
+NUMBERS_ROWS = "it numbers the rows"
+"""Why a column of numbers is not learnt from, though it may be a measure in equal steps."""
+
 IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownames?)$", re.IGNORECASE)
 DATE_TEXT = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})[-/.]\d{4}")
@@ -132,7 +135,7 @@ def describe_column(values: pd.Series[Any], wish: Kind | None = None) -> Column:
         return told("date")
     if pd.api.types.is_numeric_dtype(kind):
         if _numbers_rows(present, name, n_distinct):
-            return told("identifier", reason="it numbers the rows")
+            return told("identifier", reason=NUMBERS_ROWS)
         return told("numeric")
     return _describe_words(name, present.astype(str).str.strip(), n_distinct, told)
 

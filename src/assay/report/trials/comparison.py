@@ -15,7 +15,7 @@ from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_i
 from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
-from assay.report.wording import decimals_of, joined, plus_minus, shown
+from assay.report.wording import NOTHING, decimals_of, joined, plus_minus, shown
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,14 @@ class Comparison:
         for candidate in self._models:
             loss = self.against_best(candidate)
             if candidate not in (chosen, self.best) and loss.mean <= self._forgiven(loss):
-                others[candidate.name] = plus_minus(loss.mean, loss.standard_error)
+                others[candidate.name] = loss
         if others:
             verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
+            sizes = joined([plus_minus(loss.mean, loss.standard_error) for loss in others.values()])
+            sizes = "below 0.001" if all(map(_is_nothing, others.values())) else sizes
             remarks.append(
                 f"{joined(list(others))} {verb} as good within the noise of the folds ({noun} to the best "
-                f"{joined(list(others.values()))})."
+                f"{sizes})."
             )
         return tuple(remarks)
 
@@ -221,7 +223,8 @@ class Comparison:
     def _why_not_the_best(self) -> str:
         chosen, best = self.recommended, self.best
         loss = self.against_best(chosen)
-        more = f"{best.name} scores {plus_minus(loss.mean, loss.standard_error)} {self._better}"
+        size = "less than 0.001" if _is_nothing(loss) else plus_minus(loss.mean, loss.standard_error)
+        more = f"{best.name} scores {size} {self._better}"
         index = self._models.index(best)
         if any(self.verdict.beating) and not self.verdict.beating[index]:
             return f"{more}, but is not recommended: it does not clearly beat the baseline."
@@ -230,6 +233,11 @@ class Comparison:
         return (
             f"{more}, which is within the noise of the folds; {chosen.name} is the simplest model that close."
         )
+
+
+def _is_nothing(loss: Difference) -> bool:
+    """Whether a loss and its error are zero to the three decimals that are shown."""
+    return abs(loss.mean) < NOTHING and loss.standard_error < NOTHING
 
 
 def clear_ensemble(comparison: Comparison) -> Candidate | None:

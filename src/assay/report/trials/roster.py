@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.registry import Entry, estimators
 from assay.report.errors import ReportError
+from assay.report.trials.landmarks import landmark_entries
 from assay.report.trials.scoring.metrics import Metric
 from assay.report.wording import suggestion
 from assay.suitability import Suitability
@@ -17,8 +18,8 @@ from assay.suitability import Suitability
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Every estimator that declares a suitability, by room and name."""
-    return tuple(entry for entry in estimators() if entry.suits is not None)
+    """Every estimator that declares a suitability, by room and name, and linear models of kernel features."""
+    return (*(entry for entry in estimators() if entry.suits is not None), *landmark_entries())
 
 
 def roster(

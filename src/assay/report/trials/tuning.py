@@ -21,6 +21,9 @@ from assay.report.trials.scoring.resampling import FoldSplit
 TUNING_ROWS, TUNING_NUMBERS = 20_000, 2_000_000
 """Beyond so many training rows or numbers, parameters are chosen on one split in place of five folds."""
 
+PAIRED_ROWS = 5_000
+"""The same for methods that compare each row with all others, which pay for every row that is judged."""
+
 TUNING_FOLDS = 5
 
 HELD_OUT = 10
@@ -61,6 +64,15 @@ class GivenFolds(NamedTuple):
     def split(self, X: Any, y: Any = None) -> Iterator[tuple[NDArray, NDArray]]:
         """Rows to learn from and rows to predict."""
         return iter([(part.train, part.test) for part in self.parts])
+
+    def at(self, rows: NDArray) -> GivenFolds:
+        """The folds of some of the rows, given in increasing order, which have places of their own."""
+        some = [FoldSplit(*(_places(side, rows) for side in part)) for part in self.parts]
+        return GivenFolds([part for part in some if len(part.train) and len(part.test)])
+
+
+def _places(side: NDArray, rows: NDArray) -> NDArray:
+    return np.flatnonzero(np.isin(rows, side))
 
 
 @dataclass(frozen=True)
@@ -122,9 +134,10 @@ class Tuning:
                     "its parameters were chosen without regard to the time or the groups", stacklevel=2
                 )
             return options
-        large = len(target) > TUNING_ROWS or n_numbers > TUNING_NUMBERS
+        of_pairs = entry.suits.max_pairs is not None and len(target) > PAIRED_ROWS
+        large = len(target) > TUNING_ROWS or n_numbers > TUNING_NUMBERS or of_pairs
         # Methods that know how to leave out one row at a time do without folds where nothing forbids it.
-        by_itself = accepted["cv"].default is None and self.metric is None
+        by_itself = accepted["cv"].default is None and self.metric is None and not of_pairs
         if not self.is_shuffled and (parts := self.parts(target, large=large)):
             options["cv"] = GivenFolds(parts)
         elif entry.task == "classification":

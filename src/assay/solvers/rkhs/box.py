@@ -24,7 +24,6 @@ from assay.solvers.rkhs.loops import (
     MAX_VIOLATING_PAIR,
     RANDOM,
     SECOND_ORDER,
-    pair_steps,
     single_steps,
     submatrix,
 )
@@ -36,7 +35,10 @@ WHOLE = 1000
 POLISHED = 300
 """Free rows up to which a small problem ends with all of them solved for at once."""
 
-WORKING_SET = 512
+WORKING_SET = 1024
+SAFE = 0.8
+"""Share of the tolerance that rounds in single precision reach, so that one look in double confirms it."""
+
 RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
 MOST_ROUNDS = 200
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
@@ -47,7 +49,8 @@ class BoxOptions(NamedTuple):
     """How to solve: relative gap to reach, most steps, memory for kernel rows, choice of pairs.
 
     `draws` gives pairs of whole numbers for the rule "random"; `report` is told the dual value after each
-    round, and true from it asks to stop.
+    round, and true from it asks to stop. `polished` solves for the free rows of a small problem at last:
+    the coefficients are then those of the optimum to rounding, not to the root of the gap.
     """
 
     tol: float = 1e-6
@@ -56,6 +59,7 @@ class BoxOptions(NamedTuple):
     rule: str = "second_order"
     draws: Callable[[int], NDArray[np.int64]] | None = None
     report: Callable[[float], bool] = lambda value: False
+    polished: bool = True
 
 
 def solve_box(
@@ -120,24 +124,28 @@ def whole(dual: BoxDual, gram: NDArray, options: BoxOptions) -> tuple[int, bool,
         if gap <= options.tol or stopped or n_iter >= options.max_iter or allowed <= smallest:
             break
         if made == patience and options.rule == "second_order":
-            polish(dual, gram, LARGEST)  # pairs creep: the rows that they creep along are taken at once
+            polish(dual, gram, LARGEST, gap)  # pairs creep: the rows that they creep along are taken at once
         elif made < most or options.rule == "random":
             allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3)) if made < most else 1.0
-    polish(dual, gram, POLISHED)
-    gap = dual.standing().gap
+    if options.polished or gap > options.tol:
+        gap = polish(dual, gram, POLISHED, gap)
     return n_iter, gap <= options.tol, trace
 
 
-def polish(dual: BoxDual, gram: NDArray, most: int) -> None:
-    """Solve for the free rows at once, if they are at most so many and that helps."""
+def polish(dual: BoxDual, gram: NDArray, most: int, gap: float) -> float:
+    """Solve for the free rows at once, if they are at most so many and that lowers the gap; the gap then."""
     free = np.flatnonzero(dual.free)
-    if 0 < len(free) <= most:
-        before, value = dual.nu.copy(), dual.standing().gap
-        if maximise_over_free(dual, free, submatrix(gram, free)):
-            dual.gradient[:] = dual.problem.target - gram @ dual.nu
-            if dual.standing().gap > value:
-                dual.nu[:] = before
-                dual.gradient[:] = dual.problem.target - gram @ before
+    if not 0 < len(free) <= most:
+        return gap
+    before, slopes = dual.nu.copy(), dual.gradient.copy()
+    if not maximise_over_free(dual, free, submatrix(gram, free)):
+        return gap
+    np.subtract(dual.problem.target, gram @ dual.nu, out=dual.gradient)
+    after = dual.standing().gap
+    if after <= gap:
+        return after
+    dual.nu[:], dual.gradient[:] = before, slopes
+    return gap
 
 
 def steps(
@@ -152,8 +160,7 @@ def steps(
         assert options.draws is not None
         draws = options.draws(N_DRAWS)
         most = min(most, N_DRAWS)
-    point = dual.nu, dual.gradient
-    return int(pair_steps(gram, diagonal, dual.bounds, dual.epsilon, *point, (tol, most), rule, draws)[0])
+    return dual.climb(gram, diagonal, (tol, most), rule, draws)
 
 
 class WorkingSets:
@@ -188,29 +195,37 @@ class WorkingSets:
         members, cost = np.empty(0, dtype=np.intp), 0.0
         while True:
             violation, _, gap = dual.standing()
-            if gap <= options.tol:
+            if gap <= SAFE * options.tol:
                 return False
             if self.n_iter >= options.max_iter or options.report(self.trace[-1]):
                 return True
             n_free = int(dual.free.sum())
-            if gap < 0.1 and n_free <= LARGEST and cost > n_free**3 / 60 + 3.0 * n * n_free:
+            if gap < 0.1 and 0 < n_free <= LARGEST and cost > n_free**3 / 100 + 3.0 * n * n_free:
                 cost = 0.0
-                free = np.flatnonzero(dual.free)
-                gram = self.kernel.gram(self.X[free])
-                if maximise_over_free(dual, free, gram):
-                    return False
+                self._solve_free()
+                continue
             members = chosen_members(dual, members)
             cost += self._round(members, 0.1 * violation)
+
+    def _solve_free(self) -> None:
+        """Solve for the free rows at once, and let the gradient follow by their kernel rows."""
+        dual, before = self.dual, self.dual.nu.copy()
+        free = np.flatnonzero(dual.free)
+        maximise_over_free(dual, free, self.kernel.gram(self.X[free]))
+        moved = np.flatnonzero(dual.nu != before)
+        for start in range(0, len(moved), WORKING_SET):
+            part = moved[start : start + WORKING_SET]
+            self.rows.subtract(self.rows.slots(part, ~dual.free), dual.nu[part] - before[part], dual.gradient)
+        self.trace.append(dual.value)
 
     def _round(self, members: NDArray[np.intp], tol: float) -> float:
         """Solve one working set and let the gradient of all rows follow; what it cost, in values read."""
         dual, rows, before = self.dual, self.rows, self.rows.n_computed
-        slots = rows.slots(members)
-        small = BoxDual(dual.problem.take(members), dual.nu[members], dual.gradient[members])
+        slots = rows.slots(members, ~dual.free)
+        small = dual.part(members)
         old = small.nu.copy()
         most = min(self.options.max_iter - self.n_iter, 100 * len(members))
-        gram = rows.kept[np.ix_(slots, members)]
-        made = steps(small, gram, self.diagonal[members], (tol, most), self.options)
+        made = steps(small, rows.gram(members), self.diagonal[members], (tol, most), self.options)
         self.n_iter += made
         moved = np.flatnonzero(small.nu != old)
         dual.nu[members] = small.nu
@@ -236,8 +251,9 @@ def chosen_members(dual: BoxDual, members: NDArray[np.intp]) -> NDArray[np.intp]
 
 
 def largest(values: Array, count: int) -> NDArray[np.intp]:
-    """Places of the largest values, in the order of the rows."""
-    return np.sort(np.argpartition(-values, count)[:count])
+    """Places of the largest values, in the order of the rows; none that is −inf, a row that may not move."""
+    places = np.sort(np.argpartition(-values, count)[:count])
+    return places[values[places] > -np.inf]
 
 
 def exact_products(kernel: Kernel, X: NDArray, coef: Array) -> Array:

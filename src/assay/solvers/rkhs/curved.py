@@ -34,7 +34,15 @@ LANDMARKS = 512
 PATIENCE = 8
 """Steps of conjugate gradients with a factor of other weights, after which the factor is made anew."""
 
-CG_TOL, CG_STEPS = 1e-3, 500
+ROUNDING, EXACT = 2.0**-52, 1e-9
+"""Rounding of an entry of K, and the relative error of ‖h‖² from which it is read in another way."""
+
+DECOMPOSED = 2000
+"""Rows up to which the eigenvectors of K are worth an exact norm."""
+
+CG_TOL, CG_EXACT, CG_STEPS = 1e-3, 1e-8, 500
+"""Relative error of a step; the second where the first led to a step that had to be cut short."""
+
 SINGLE_ROUNDING = 1e-6
 """A factor in single precision serves where the matrix is below one over this."""
 
@@ -64,6 +72,26 @@ class GramOperator:
         if self.gram is not None:
             return self.gram.diagonal()
         return self.kernel.diagonal(_double(self.X))
+
+    def squared_norm(self, coef: Array, values: Array) -> float:
+        """αᵀKα, of coefficients α and their values Kα.
+
+        Where coefficients are large and cancel, as those of a small penalty do, the rounding of K alone is
+        many times the norm: it is then read from the features, where a kernel has few, or from the
+        eigenvectors of K that are not rounding.
+        """
+        product = max(float(coef @ values), 0.0)
+        sizes = np.abs(coef) * np.sqrt(np.abs(self.diagonal))
+        if ROUNDING * float(sizes @ sizes) * np.sqrt(len(coef)) <= EXACT * product:
+            return product
+        if self.X is not None and self.kernel.n_features_out(self.X.shape[1]) <= len(coef):
+            features = self.kernel.feature_map(_double(self.X))
+            return float(np.sum(np.square(features.T @ coef)))
+        if self.gram is not None and len(coef) <= DECOMPOSED:
+            roots, vectors = np.linalg.eigh(self.gram)
+            kept = roots > len(roots) * ROUNDING * max(float(roots[-1]), 0.0)
+            return float(roots[kept] @ np.square(vectors[:, kept].T @ coef))
+        return product
 
 
 def _double(X: Any) -> Any:
@@ -193,6 +221,7 @@ def newton_step(
     slope_sums: Array | None,
     *,
     patience: int = CG_STEPS,
+    tol: float = CG_TOL,
 ) -> Step | None:
     """Solve d + W(K d + 1δᵀ) = ρ, the sums of coefficients plus d being zero where there are intercepts.
 
@@ -213,7 +242,7 @@ def newton_step(
             return None
         corrected = border.project(_precondition(curvature, factor, rest))
         new_size = float(np.vdot(rest, corrected))
-        if not new_size > CG_TOL**2 * unit:
+        if not new_size > tol**2 * unit:
             break
         direction = corrected + (new_size / size if n_steps else 0.0) * direction
         direction_image = operator @ curvature.root(direction)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.losses import SidedLoss
-from assay.solvers.rkhs.loops import gap_sums, slopes
+from assay.solvers.rkhs.loops import dual_value, gap_sums, pair_steps, slopes
 from assay.solvers.rkhs.problem import PERFECT, Array, RKHSProblem, box
 
 
@@ -42,7 +42,31 @@ class BoxDual:
         self.nu = np.zeros(n) if nu is None else nu
         self.gradient = problem.target.copy() if gradient is None else gradient
         self.rises, self.falls = np.empty(n), np.empty(n)
-        self._floor = PERFECT * problem.loss_at_zero
+        _, loss_at_zero, _ = self._sums(problem.target, np.zeros(n), 0.0)
+        self._floor = PERFECT * loss_at_zero
+
+    def _sums(self, gradient: Array, nu: Array, intercept: float) -> tuple[float, float, float]:
+        """Σ of the gaps of the rows, Σ of their losses and ‖h‖² where y − Kν is the gradient."""
+        upper, lower = self.bounds
+        return gap_sums(gradient, nu, upper, lower, self.problem.target, self.epsilon, intercept)
+
+    def part(self, rows: NDArray[np.intp]) -> Self:
+        """The dual on some of the rows, the others held where they are."""
+        return type(self)(self.problem.take(rows), self.nu[rows], self.gradient[rows])
+
+    def climb(self, gram: NDArray, diagonal: Array, limits: tuple[float, int], rule: int, draws: Any) -> int:
+        """Steps of pairs to a tolerance, at most so many; how many were made."""
+        point = self.nu, self.gradient
+        return int(pair_steps(gram, diagonal, self.bounds, self.epsilon, *point, limits, rule, draws)[0])
+
+    def constraints(self, rows: NDArray[np.intp]) -> Array:
+        """What sums of ν are fixed: a column of ones on the rows of each."""
+        return np.ones((len(rows), int(self.problem.fit_intercept)))
+
+    @property
+    def has_corner(self) -> bool:
+        """Whether the slope of a row jumps at ν = 0, between its bounds."""
+        return self.epsilon > 0
 
     def standing(self) -> Standing:
         """Look at every row."""
@@ -51,22 +75,20 @@ class BoxDual:
         violation, middle = max(high, -low, 0.0), 0.0
         if self.problem.fit_intercept:
             violation, middle = high - low, middle_of(high, low)
-        target = self.problem.target
-        gap, loss, norm = gap_sums(self.gradient, self.nu, upper, lower, target, self.epsilon, middle)
+        gap, loss, norm = self._sums(self.gradient, self.nu, middle)
         scale = max(loss + 0.5 * norm, self._floor)
         return Standing(violation, middle, gap / scale if scale > 0 else 0.0)
 
     @property
     def value(self) -> float:
         """Σ(y ν − ε|ν|) − ½ νᵀKν."""
-        nu = self.nu
-        return float(0.5 * nu @ (self.problem.target + self.gradient) - self.epsilon * np.abs(nu).sum())
+        return float(dual_value(self.gradient, self.nu, self.problem.target, self.epsilon))
 
     @property
     def free(self) -> NDArray[np.bool_]:
         """Rows whose ν is inside its box; 0 is a corner of ε|ν| and so not inside."""
         inside = (self.nu < self.bounds[0]) & (self.nu > -self.bounds[1])
-        return inside & (self.nu != 0) if self.epsilon > 0 else inside
+        return inside & (self.nu != 0) if self.has_corner else inside
 
     def intercepts(self) -> tuple[float, float, float]:
         """The least and largest intercept that are as good, and the one to take.
@@ -79,7 +101,7 @@ class BoxDual:
         low, high, free = float(self.rises.max()), float(self.falls.min()), self.free
         if free.any():
             at = self.gradient[free] - self.epsilon * np.sign(self.nu[free])
-            middle = float(np.clip(at.mean(), min(low, high), max(low, high)))
+            middle = min(max(float(at.mean()), min(low, high)), max(low, high))
         return min(low, middle), max(high, middle), middle
 
     def balance(self) -> None:

@@ -31,17 +31,22 @@ def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bo
     free : array of shape (n_free,)
         Places of the free rows.
     gram : array of shape (n_free, n_free)
-        Their Gram matrix.
+        Their Gram matrix; one triangle and the diagonal are overwritten.
     """
+    if not len(free):
+        return False
     nu, epsilon = dual.nu[free], dual.epsilon
     upper, lower = dual.bounds[:, free]
-    if epsilon > 0:  # a corner at 0 ends the box of either side
+    if dual.has_corner:  # it ends the box of either side at 0
         upper, lower = np.where(nu > 0, upper, 0.0), np.where(nu > 0, 0.0, lower)
     pull = dual.gradient[free] - epsilon * np.sign(nu)
-    change = box_step(gram, pull, upper - nu, -lower - nu, dual.problem.fit_intercept)
+    diagonal = gram.diagonal().copy()
+    change = box_step(gram, pull, upper - nu, -lower - nu, dual.constraints(free))
     if change is None:
         return False
-    gain = float(change @ pull - 0.5 * change @ (gram @ change))
+    # The other triangle is as it was; the diagonal is put right.
+    product = linalg.blas.dsymv(1.0, gram.T, change) + (diagonal - gram.diagonal()) * change
+    gain = float(change @ pull - 0.5 * change @ product)
     if not gain > 0:
         return False
     moved = nu + change
@@ -49,25 +54,32 @@ def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bo
     return True
 
 
-def box_step(gram: Array, pull: Array, up: Array, down: Array, balanced: bool) -> Array | None:
-    """The change δ between `down` and `up` that maximises pullᵀδ − ½ δᵀKδ, with Σδ = 0 if `balanced`.
+def box_step(gram: Array, pull: Array, up: Array, down: Array, constraints: Array) -> Array | None:
+    """The change δ between `down` and `up` that maximises pullᵀδ − ½ δᵀKδ, with Aᵀδ = 0 for `constraints` A.
 
     Rows at their bounds are pinned by multipliers μ, pull − Kδ − b = μ there, and one whose μ points inwards
-    is let go. Where the pinned rows do not settle, the last step is shortened until it stays inside.
+    is let go. Where the pinned rows do not settle, the last step is shortened until it stays inside. Half of
+    `gram` becomes its Cholesky factor.
     """
     n = len(pull)
     ridge = 1e-13 * float(gram.diagonal().max()) * n
-    system = gram.copy()
-    system.flat[:: n + 1] += ridge
-    try:
-        factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
+    gram.flat[:: n + 1] += ridge
+    # In the place of the matrix, whose transpose is itself in the order of LAPACK.
+    factor, failed = linalg.lapack.dpotrf(gram.T, lower=True, overwrite_a=True, clean=False)
+    if failed:
         return None
-    ones = np.ones(n)
-    plain, level = linalg.cho_solve(factor, np.column_stack([pull, ones]), check_finite=False).T
+
+    def solved_for(right: Array) -> Array:
+        return np.asarray(linalg.lapack.dpotrs(factor, right, lower=True)[0])
+
+    both = solved_for(np.column_stack([pull, constraints]))
+    plain, level = both[:, 0], both[:, 1:]
+    system = level, constraints
     pinned, values = np.empty(0, dtype=np.intp), np.empty(0)
     columns: dict[int, Array] = {}
-    change, multipliers = _pinned_step(plain, level, pinned, values, np.empty((n, 0)), balanced)
+    change, multipliers = _pinned_step(plain, system, pinned, values, np.empty((n, 0)))
+    if np.all((change <= up) & (change >= down)):
+        return change
     for _ in range(N_SETS):
         outside = np.flatnonzero((change > up) | (change < down))
         outside = np.setdiff1d(outside, pinned)
@@ -78,34 +90,38 @@ def box_step(gram: Array, pull: Array, up: Array, down: Array, balanced: bool) -
         bounds = np.where(change[outside] > up[outside], up[outside], down[outside])
         pinned = np.concatenate([pinned[kept], outside])
         values = np.concatenate([values[kept], bounds])
-        if len(pinned) > n // 2:
+        if len(pinned) > n // 2 or np.any(constraints[pinned].sum(axis=0) >= constraints.sum(axis=0)):
             break
         new = [row for row in pinned.tolist() if row not in columns]
         if new:
             units = np.zeros((n, len(new)))
             units[new, np.arange(len(new))] = 1.0
-            columns.update(zip(new, linalg.cho_solve(factor, units, check_finite=False).T, strict=True))
+            columns.update(zip(new, solved_for(units).T, strict=True))
         W = np.column_stack([columns[row] for row in pinned.tolist()]) if len(pinned) else np.empty((n, 0))
-        change, multipliers = _pinned_step(plain, level, pinned, values, W, balanced)
-    change, _ = _pinned_step(plain, level, pinned[:0], values[:0], np.empty((n, 0)), balanced)
+        change, multipliers = _pinned_step(plain, system, pinned, values, W)
+    change, _ = _pinned_step(plain, system, pinned[:0], values[:0], np.empty((n, 0)))
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(change > 0, up / change, np.where(change < 0, down / change, np.inf))
     return np.asarray(min(1.0, float(shares.min())) * change)
 
 
 def _pinned_step(
-    plain: Array, level: Array, pinned: NDArray[np.intp], values: Array, W: Array, balanced: bool
+    plain: Array, constrained: tuple[Array, Array], pinned: NDArray[np.intp], values: Array, W: Array
 ) -> tuple[Array, Array]:
-    """δ = K⁻¹(pull − b1 − μ) with δ = values on the pinned rows, and μ there; W are the columns of K⁻¹."""
-    m = len(pinned)
-    system, right = np.zeros((m + 1, m + 1)), np.empty(m + 1)
+    """δ = K⁻¹(pull − Ab − μ) with δ = values on the pinned rows, and μ there; W are the columns of K⁻¹.
+
+    `constrained` are K⁻¹A and A.
+    """
+    level, constraints = constrained
+    m, q = len(pinned), level.shape[1]
+    system, right = np.zeros((m + q, m + q)), np.empty(m + q)
     system[:m, :m] = W[pinned]
-    system[:m, m] = system[m, :m] = level[pinned]
-    system[m, m] = level.sum()
-    right[:m], right[m] = plain[pinned] - values, plain.sum()
-    if not balanced:
-        system[m, :], system[:m, m], right[m] = 0.0, 0.0, 0.0
-        system[m, m] = 1.0
-    solution = linalg.solve(system, right, assume_a="sym", check_finite=False)
-    multipliers, intercept = solution[:m], solution[m]
-    return plain - intercept * level - W @ multipliers, multipliers
+    system[:m, m:] = level[pinned]
+    system[m:, :m] = system[:m, m:].T
+    system[m:, m:] = constraints.T @ level
+    right[:m], right[m:] = plain[pinned] - values, constraints.T @ plain
+    if not m + q:
+        return plain, right
+    solution = np.linalg.solve(system, right)
+    multipliers, levels = solution[:m], solution[m:]
+    return plain - level @ levels - W @ multipliers, multipliers

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.kernels import Kernel
-from assay.kernels.tiles import fill_wide
+from assay.kernels.tiles import fill_rows
 from assay.rows import ordered_map
 from assay.solvers.rkhs.loops import subtract_rows
 
@@ -33,18 +33,23 @@ class KernelRows:
         self._clock = 0
         self.n_computed = 0
 
-    def slots(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Where the kernel rows of some rows are kept; those that are missing are computed."""
+    def slots(self, rows: NDArray[np.intp], needless: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Where the kernel rows of some rows are kept; those that are missing are computed.
+
+        They take the place of rows that are `needless`, unlikely to be asked for again, before memory that
+        was never touched, which costs more than computing a row; then of those that were used longest ago.
+        """
         self._clock += 1
         found = self.slot_of[rows]
         self._used[found[found >= 0]] = self._clock
         missing = rows[found < 0]
         if len(missing):
-            oldest = (
-                np.argpartition(self._used, len(missing) - 1)[: len(missing)]
-                if len(missing) < len(self._used)
-                else np.arange(len(self._used))
-            )
+            oldest = np.arange(len(self._used))
+            if len(missing) < len(oldest):
+                order = self._used.copy()
+                free = (self._owner >= 0) & (self._used < self._clock) & needless[self._owner]
+                order[free] -= self._clock
+                oldest = np.argpartition(order, len(missing) - 1)[: len(missing)]
             oldest.sort()
             self.slot_of[self._owner[oldest[self._owner[oldest] >= 0]]] = -1
             self._owner[oldest], self._used[oldest] = missing, self._clock
@@ -54,13 +59,11 @@ class KernelRows:
 
     def _compute(self, rows: NDArray[np.intp], slots: NDArray[np.intp]) -> None:
         self.n_computed += len(rows)
-        fill = self.kernel._open(self.X[rows], self.X)
-        if np.array_equal(slots, np.arange(slots[0], slots[0] + len(slots))):
-            fill_wide(fill, self.kept[slots[0] : slots[0] + len(slots)])
-        else:
-            block = np.empty((len(rows), self.X.shape[0]), dtype=np.float32)
-            fill_wide(fill, block)
-            self.kept[slots] = block
+        fill_rows(self.kernel._open(self.X[rows], self.X), self.kept, slots)
+
+    def gram(self, rows: NDArray[np.intp]) -> NDArray:
+        """The Gram matrix of some rows in single precision: making it is faster than gathering it."""
+        return self.kernel.gram(self.X[rows])
 
     def subtract(self, slots: NDArray[np.intp], change: NDArray[np.float64], gradient: NDArray) -> None:
         """Subtract Σ change · (kernel row) from the gradient, a piece of it per thread."""

@@ -64,6 +64,15 @@ def gap_sums(gradient, nu, upper, lower, target, epsilon, intercept):  # type: i
     return gap, loss, norm
 
 
+@compiled
+def dual_value(gradient, nu, target, epsilon):  # type: ignore[no-untyped-def]
+    """Σ(y ν − ε|ν|) − ½ νᵀKν: a loop, since BLAS would leave its threads spinning beside ours."""
+    value = 0.0
+    for i in range(nu.shape[0]):
+        value += 0.5 * nu[i] * (target[i] + gradient[i]) - epsilon * abs(nu[i])
+    return value
+
+
 @searching
 def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  # type: ignore[no-untyped-def]
     """Maximise the dual over pairs ν_i + t, ν_j − t; returns the steps made and the violation left.
@@ -82,15 +91,12 @@ def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  #
     for k in range(n):
         above[k] = rise(0.0, nu[k], upper[k], epsilon)
         below[k] = fall(0.0, nu[k], lower[k], epsilon)
-    violation, step = np.inf, 0
-    while step < max_iter:
-        highest, lowest = -np.inf, np.inf
-        for k in range(n):
-            highest = max(highest, gradient[k] + above[k])
-            lowest = min(lowest, gradient[k] + below[k])
-        violation = highest - lowest
-        if not violation > tol:
-            break
+    highest, lowest = -np.inf, np.inf
+    for k in range(n):
+        highest = max(highest, gradient[k] + above[k])
+        lowest = min(lowest, gradient[k] + below[k])
+    step = 0
+    while step < max_iter and highest - lowest > tol:
         step += 1
         if rule == RANDOM:
             i, j = drawn_pair(draws[step - 1], gradient, above, below)
@@ -98,17 +104,14 @@ def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  #
                 continue
         else:
             i = place_of(highest, gradient, above)
-            j = place_of(lowest, gradient, below)
+            j = place_of(lowest, gradient, below) if rule == MAX_VIOLATING_PAIR else 0
         if rule == SECOND_ORDER:
             best, base, floor = 0.0, diagonal[i], 1e-12 * diagonal[i] + 1e-300
             for k in range(n):
                 excess = max(highest - gradient[k] - below[k], 0.0)
                 gains[k] = excess * excess / max(base + diagonal[k] - 2.0 * K[i, k], floor)
                 best = max(best, gains[k])
-            for k in range(n):
-                if gains[k] == best:
-                    j = k
-                    break
+            j = first_of(best, gains)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], 1e-12 * diagonal[i] + 1e-300)
         room_i, room_j = room_above(nu[i], upper[i], epsilon), room_below(nu[j], lower[j], epsilon)
         length = min((gradient[i] + above[i] - gradient[j] - below[j]) / curvature, room_i, room_j)
@@ -118,18 +121,32 @@ def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  #
         for k in (i, j):
             above[k] = rise(0.0, nu[k], upper[k], epsilon)
             below[k] = fall(0.0, nu[k], lower[k], epsilon)
+        # The slopes of the next step are looked at as they are made.
+        highest, lowest = -np.inf, np.inf
         for k in range(n):
-            gradient[k] -= length * (K[i, k] - K[j, k])
-    return step, violation
+            slope = gradient[k] - length * (K[i, k] - K[j, k])
+            gradient[k] = slope
+            highest = max(highest, slope + above[k])
+            lowest = min(lowest, slope + below[k])
+    return step, highest - lowest
+
+
+@inlined
+def first_of(value, values):  # type: ignore[no-untyped-def]
+    """First place of a value: all are looked at, which vector code does sooner than one after the other."""
+    place = values.shape[0]
+    for k in range(values.shape[0]):
+        place = min(place, k if values[k] == value else values.shape[0])
+    return place if place < values.shape[0] else 0
 
 
 @inlined
 def place_of(value, gradient, offset):  # type: ignore[no-untyped-def]
     """First row whose slope is this value."""
+    place = gradient.shape[0]
     for k in range(gradient.shape[0]):
-        if gradient[k] + offset[k] == value:
-            return k
-    return 0
+        place = min(place, k if gradient[k] + offset[k] == value else gradient.shape[0])
+    return place if place < gradient.shape[0] else 0
 
 
 @inlined

@@ -13,7 +13,9 @@ from assay.losses import Loss
 from assay.solvers.requirements import requires
 from assay.solvers.rkhs.class_step import class_step
 from assay.solvers.rkhs.curved import (
+    CG_EXACT,
     CG_STEPS,
+    CG_TOL,
     PATIENCE,
     Array,
     Curvature,
@@ -134,6 +136,8 @@ def descend(
                 break
             length = 1.0
         n_short += length < SHORT
+        if length < SHORT:  # errors of a step along which the risk bends much
+            solver.tol = CG_EXACT
         short = length < SHORT and bound is None and n_short <= MOST_SHORT
         state = state.moved(step, length)
     return Descent(state, n_iter, trace)
@@ -143,7 +147,7 @@ class StepSolver:
     """Newton's system, with a factor that is kept from step to step while it serves."""
 
     def __init__(self, operator: GramOperator) -> None:
-        self.operator, self.by_class = operator, False
+        self.operator, self.by_class, self.tol = operator, False, CG_TOL
         self.factor: Factor | LandmarkFactor | None = None
 
     def step(self, curvature: Curvature, residual: Array, slope_sums: Array | None) -> Step:
@@ -152,14 +156,14 @@ class StepSolver:
             return class_step(self.operator, curvature, residual, slope_sums)
         asked = self.operator, curvature
         if self.factor is not None:
-            step = newton_step(*asked, self.factor, residual, slope_sums, patience=PATIENCE)
+            step = newton_step(*asked, self.factor, residual, slope_sums, patience=PATIENCE, tol=self.tol)
             if step is not None:
                 return step
         self.factor = factor_of(self.operator, curvature.weight)
         classes, gram = curvature.probabilities, self.operator.gram
         direct = classes is not None and gram is not None and gram.nbytes * classes.shape[1] <= CLASS_MEMORY
         patience = CLASS_PATIENCE if direct else CG_STEPS
-        made = newton_step(*asked, self.factor, residual, slope_sums, patience=patience)
+        made = newton_step(*asked, self.factor, residual, slope_sums, patience=patience, tol=self.tol)
         if made is None:
             # One weight per row says too little of several classes once costs are large.
             self.by_class = True

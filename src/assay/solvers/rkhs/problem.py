@@ -103,6 +103,8 @@ def box(problem: RKHSProblem[SidedLoss]) -> tuple[Array, Array]:
     """Largest ν of each row, and the largest −ν: the cost times the steepest slope of either side."""
     upper, lower = problem.loss.sides(problem.target)
     steepest = problem.loss.row_form.steepest
+    if steepest < np.inf:
+        return problem.cost * upper * steepest, problem.cost * lower * steepest
     with np.errstate(invalid="ignore"):  # squares have no steepest slope, and 0 of it is none
         return (
             np.where(upper > 0, problem.cost * upper * steepest, 0.0),

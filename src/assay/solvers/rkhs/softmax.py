@@ -85,10 +85,12 @@ def allowed_coefficients(problem: SoftmaxProblem, coef: Array) -> Array:
     little as makes the columns right.
     """
     shares, cost = problem.shares, problem.cost
-    p = np.maximum(shares - coef / cost[:, None], 0.0)
+    p, want = np.maximum(shares - coef / cost[:, None], 0.0), cost @ shares
+    if problem.fit_intercept:
+        p[:, want == 0] = 0.0  # a class without rows has no share of any
     p /= p.sum(axis=1, keepdims=True)
     if problem.fit_intercept:
-        have, want = cost @ p, cost @ shares
+        have = cost @ p
         with np.errstate(divide="ignore", invalid="ignore"):
             mix = float(np.max(np.where(have > want, 1.0 - want / have, 0.0), initial=0.0))
         law = np.maximum(want - (1.0 - mix) * have, 0.0)

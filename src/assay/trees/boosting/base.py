@@ -26,6 +26,7 @@ from assay.trees.boosting.boost import (
     joined,
     least_curvature,
     loss_scale_of,
+    noise_per_curvature,
     side_by_side,
 )
 from assay.trees.boosting.ensemble import BoostedTrees
@@ -187,7 +188,8 @@ class Boosting(TreeModel, IterativeModel):
         limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
         form = Newton(float(self.l2_regularization))
-        return make_plan(form, limits, rules, self.columns_.n_codes, least_curvature(loss))
+        flattest, noise = least_curvature(loss), noise_per_curvature(loss)
+        return make_plan(form, limits, rules, self.columns_.n_codes, flattest, noise)
 
     def _run(
         self, loss: Loss, train: CodedRows, outside: HeldOut | None, before: Earlier | None, watch: Watch

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import CrossEntropy, Loss, Multinomial
+from assay.losses import CrossEntropy, Loss, Multinomial, Poisson
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.parts import Totals, constant_curvature
@@ -243,6 +243,17 @@ def least_curvature(loss: Loss) -> float:
     if isinstance(loss, Multinomial):
         return UNDECIDED / loss.n_scores
     return UNDECIDED / 4 if isinstance(loss, CrossEntropy) else LEAST_CURVATURE
+
+
+def noise_per_curvature(loss: Loss) -> float:
+    """Variance of the slope of a row per unit of its curvature, 0 for losses that do not tell.
+
+    Of a likelihood both are Fisher's information; that of K classes, whose curvature is K/(K − 1) of it
+    (see `class_curvature`), has the rest.
+    """
+    if isinstance(loss, Multinomial):
+        return (loss.n_scores - 1) / loss.n_scores
+    return 1.0 if isinstance(loss, (CrossEntropy, Poisson)) else 0.0
 
 
 def searches_residuals(loss: Loss) -> bool:

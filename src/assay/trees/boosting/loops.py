@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import compiled, lean, part
+from assay.loops import compiled, lean
 from assay.losses.row_form import fill_row_terms
+from assay.order_statistics import select
 
 LARGEST = 2147483647.0
-
-MANY = 600
-"""Values from which on one of them is looked for among a few first."""
 
 
 @compiled
@@ -149,65 +147,11 @@ def middle_of_each(values, starts, first, second, out):  # type: ignore[no-untyp
         Ranks in the group, the second not before the first.
     out : float64 array of shape (n_groups,)
     """
+    nothing = starts[:0]
     for k in range(out.shape[0]):
         low, last = starts[k] + first[k], starts[k + 1] - 1
-        select(values, starts[k], last, low)
+        select(values, nothing, starts[k], last, low)
         high = starts[k] + second[k]
         if high > low:
-            select(values, low + 1, last, high)
+            select(values, nothing, low + 1, last, high)
         out[k] = (values[low] + values[high]) / 2
-
-
-@lean
-def select(values, first, last, rank):  # type: ignore[no-untyped-def]
-    """Rearrange values between two places such that the one at `rank` is where sorting would bring it.
-
-    None before it is larger, none after it smaller. Many values are divided about one that is a little beyond
-    the place looked for, chosen among the few around it: most stay on the side that is then done with, as
-    they seldom do about the middle (Floyd & Rivest 1975).
-    """
-    while last - first > MANY:
-        n, before = np.float64(last - first + 1), np.float64(rank - first + 1)
-        few = 0.5 * n ** (2 / 3)
-        beyond = 0.5 * np.sqrt(np.log(n) * few * (n - few) / n) * (1.0 if before > 0.5 * n else -1.0)
-        low = max(first, np.int64(rank - before * few / n + beyond))
-        high = min(last, np.int64(rank + (n - before) * few / n + beyond))
-        select_of_few(values, low, high, rank)
-        j, i = divide_values(values, first, last, values[rank])
-        if rank <= j:
-            last = j
-        elif rank >= i:
-            first = i
-        else:
-            return
-    select_of_few(values, first, last, rank)
-
-
-@part
-def divide_values(values, first, last, pivot):  # type: ignore[no-untyped-def]
-    """Bring values up to the pivot before those from it on; gives the last of these, the first of those."""
-    i, j = first, last
-    while i <= j:
-        while values[i] < pivot:
-            i += 1
-        while values[j] > pivot:
-            j -= 1
-        if i <= j:
-            values[i], values[j] = values[j], values[i]
-            i += 1
-            j -= 1
-    return j, i
-
-
-@lean
-def select_of_few(values, first, last, rank):  # type: ignore[no-untyped-def]
-    """The same about the middle of three values (Hoare)."""
-    while first < last:
-        low, middle, high = values[first], values[(first + last) >> 1], values[last]
-        j, i = divide_values(values, first, last, max(min(low, middle), min(max(low, middle), high)))
-        if rank <= j:
-            last = j
-        elif rank >= i:
-            first = i
-        else:
-            return

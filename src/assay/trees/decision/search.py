@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import choices, compiled
 from assay.trees.growing.criteria import AbsoluteError, cost
 from assay.trees.growing.levels import EXHAUSTIVE
 from assay.trees.tree import Tree
@@ -71,7 +71,7 @@ def total_cost(form: Any, stats: NDArray) -> float:
     raise NotImplementedError("total_cost is called inside compiled loops.")
 
 
-@overload(total_cost)
+@overload(total_cost, jit_options=choices(forceinline=False))
 def _chosen_total(form, stats):  # type: ignore[no-untyped-def]
     def of_medians(form, stats):  # type: ignore[no-untyped-def]
         return costs_about_medians(np.arange(stats.shape[0]), stats)[-1] if stats.shape[0] > 0 else 0.0
@@ -86,7 +86,7 @@ def _chosen_total(form, stats):  # type: ignore[no-untyped-def]
     return of_medians if form.instance_class is AbsoluteError else of_sums
 
 
-@overload(largest_gain)
+@overload(largest_gain, jit_options=choices(forceinline=False))
 def _chosen_gain(form, x, stats, rule):  # type: ignore[no-untyped-def]
     return _gain_of_medians if form.instance_class is AbsoluteError else _gain_of_sums
 

@@ -19,16 +19,9 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import REORDER, log
+from assay.loops import choices, log
 
-OPTIONS: Any = {
-    "forceinline": True,
-    "nogil": True,
-    "fastmath": set(REORDER),
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+OPTIONS = choices()
 
 
 class Gini(NamedTuple):

@@ -15,12 +15,12 @@ from numba.core import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import inner
+from assay.loops import choices, inner
 from assay.trees.growing.criteria import OPTIONS
 from assay.trees.growing.nodes import COLUMN, END, LEAF, START
 from assay.trees.growing.statistics import add_row, copy_row, room_for
 
-APART: Any = {**OPTIONS, "forceinline": False}
+APART = choices(forceinline=False)
 """Settings of loops that are long enough to be called."""
 
 FEW = 128

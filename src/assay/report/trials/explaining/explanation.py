@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.report.trials.explaining.importance import Importances
 from assay.report.trials.scoring.resampling import Difference
-from assay.report.wording import joined, plus_minus
+from assay.report.wording import NOTHING, joined, plus_minus
 
 CLEAR = 0.05
 """A gain with a smaller p-value is called clear."""
@@ -102,15 +102,21 @@ class LearningCurve(NamedTuple):
         """Whether more rows would help, in a few words."""
         # An error has a unit: what is small is small beside the error itself.
         small = SMALL_GAIN if self.sign > 0 else SMALL_GAIN * abs(float(self.scores[-1]))
-        if self.gain.mean > 0 and self.gain.p_value < CLEAR:
+        if self.gain.mean > 0 and self.gain.p_value < CLEAR and not self._is_nothing:
             return "More rows would help."
         if self.gain.mean + 2 * self.gain.standard_error < small:
             return "More rows would hardly help."
         return "Whether more rows would help is not clear."
 
     @property
+    def _is_nothing(self) -> bool:
+        """Whether the last step changed the score by nothing that its decimals would show."""
+        return self.sign > 0 and max(abs(self.gain.mean), self.gain.standard_error) < NOTHING
+
+    @property
     def _change(self) -> str:
         size = plus_minus(abs(self.gain.mean) if self.sign < 0 else self.gain.mean, self.gain.standard_error)
+        size = "less than 0.001" if self._is_nothing else size
         member = f"{self.member}, its strongest member," if self.member else ""
         if self.sign > 0:
             return f"{member or 'it'} gained {size} in {self.score_name}"

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.losses import Loss
-from assay.trees.boosting.boost import FARTHEST, HALVINGS, farthest, least_curvature, searches_residuals
+from assay.trees.boosting.boost import (
+    FARTHEST,
+    HALVINGS,
+    farthest,
+    least_curvature,
+    noise_per_curvature,
+    searches_residuals,
+)
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.boosting.gathering import CodedRows
 from assay.trees.boosting.holding import divided
@@ -201,8 +208,8 @@ def round_claims(model: Any, seen: Rounds) -> list[Certificate]:
             WEI,
         ),
         at_most(
-            "No admissible split of a node gains more than the one taken, and the node that gains most was "
-            "divided next.",
+            "No admissible split of a node gains more than the one taken (of a grouping of levels the share "
+            "beyond noise counts), and the node that gains most was divided next.",
             "largest gain missed, relative to the largest of the tree",
             seen.missed,
             1e-6,
@@ -251,7 +258,8 @@ def walk_rounds(model: Any, coded: CodedRows, losses: list[Loss]) -> Rounds:
     """Go through the rounds again, in floats and on the rows of the fit."""
     trees: BoostedTrees = model.trees_
     signs, groups = signs_of(model, model.is_categorical_), groups_of(model)
-    rules = rules_of(model, signs, groups, least_curvature(losses[0]))
+    limits = least_curvature(losses[0]), noise_per_curvature(losses[0])
+    rules = rules_of(model, signs, groups, *limits)
     codes = np.ascontiguousarray(coded.codes.T)
     counted, worst = np.zeros(len(trees.feature)), np.zeros(5)
     for turn in replay(trees, coded, losses):

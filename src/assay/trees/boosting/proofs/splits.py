@@ -11,6 +11,9 @@ from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.growing.binned.searching import NOISE
 from assay.trees.growing.columns import Columns
 
+TIED = 1e-9
+"""Splits whose worth differs by no more than this share may have been taken one for the other."""
+
 SLACK = 1e-9
 """Sides that just miss or just meet a limit are left out by this share: their sums are rounded."""
 
@@ -40,9 +43,12 @@ class Rules(NamedTuple):
     groups: NDArray[np.bool_] | None
     columns: Columns
     flattest: float
+    noise: float
 
 
-def rules_of(model: Any, signs: NDArray | None, groups: NDArray | None, flattest: float) -> Rules:
+def rules_of(
+    model: Any, signs: NDArray | None, groups: NDArray | None, flattest: float, noise: float
+) -> Rules:
     """The rules of a fitted model."""
     return Rules(
         float(model.l2_regularization),
@@ -54,6 +60,7 @@ def rules_of(model: Any, signs: NDArray | None, groups: NDArray | None, flattest
         groups,
         model.columns_,
         flattest,
+        noise,
     )
 
 
@@ -97,13 +104,25 @@ def value_bounds(
     return bounds
 
 
+class Best(NamedTuple):
+    """The best split of a node: what it is worth, and what it gains; groupings are worth a share of that."""
+
+    worth: float
+    gain: float
+
+
 def missed_gain(
-    trees: BoostedTrees, nodes: slice, rows: Rows, sums: NDArray, bounds: NDArray, rules: Rules
+    trees: BoostedTrees,
+    nodes: slice,
+    rows: Rows,
+    sums: NDArray,
+    bounds: NDArray,
+    rules: Rules,
 ) -> float:
     """Largest gain that a tree has missed, relative to what its root could gain: 0 where it missed none.
 
-    A node misses the gain of its best admissible split over the one taken; while another node was divided, an
-    open one must not gain more; a leaf that may be divided must not gain unless the leaves have run out.
+    A node misses the worth of its best admissible split over the one taken; while another node was divided,
+    an open one must not gain more; a leaf that may be divided must not gain unless the leaves have run out.
     """
     feature, left = trees.feature[nodes], trees.children_left[nodes]
     right, gain = trees.children_right[nodes], trees.gain[nodes]
@@ -115,7 +134,7 @@ def missed_gain(
             depth[child] = depth[node] + 1
             if rules.groups is not None:
                 allowed[child] = allowed[node] & rules.groups[:, feature[node]]
-    best = np.zeros(n_nodes)
+    best, taken = np.zeros((n_nodes, 2)), gain.copy()
     for node in range(n_nodes):
         if not inner[node] and depth[node] >= rules.max_depth:
             continue
@@ -125,20 +144,23 @@ def missed_gain(
         if not rules.every_column:  # the others may not have been drawn
             columns = np.array([feature[node]] if inner[node] else [], dtype=np.intp)
         if len(columns) and sums[node, 0] >= 2 * rules.min_leaf:
-            best[node] = best_gain(rows, node, sums[node], bounds[node], columns, rules)
-    noise = NOISE * np.abs(worth_of(sums[:, 1], sums[:, 2], rules.l2)) + room_of(sums[:, 1:], rules.l2)
-    lacking = np.where(inner, best - gain, 0.0)
+            best[node] = best_split(rows, node, bounds[node], columns, rules)
+        if inner[node] and rules.columns.categorical[feature[node]]:
+            taken[node] = worth_of_grouping(trees, nodes.start + node, rows, node, rules)
+    rounding = NOISE * np.abs(worth_of(sums[:, 1], sums[:, 2], rules.l2)) + room_of(sums[:, 1:], rules.l2)
+    worth, best_gain = best.T
+    lacking = np.where(inner, worth - taken, 0.0)
     if int((~inner).sum()) < rules.max_leaves:
-        lacking = np.where(inner, lacking, best)
+        lacking = np.where(inner, lacking, worth)
     elif rules.every_column:
         created, ended = np.arange(n_nodes), np.where(inner, left, n_nodes + 1)
-        rank = np.where(inner, gain, best)
+        rank = np.where(inner, gain, best_gain)
         for node in np.flatnonzero(inner).tolist():  # a node is divided when its children are made
             rivals = (created < left[node]) & (ended > left[node])
-            largest = float((rank - noise)[rivals].max(initial=-np.inf))
+            largest = float((rank - rounding)[rivals].max(initial=-np.inf))
             lacking[node] = max(lacking[node], largest - gain[node])
     scale = max(float(gain.max(initial=0.0)), np.finfo(float).tiny)
-    return float(np.max(lacking - noise, initial=0.0) / scale)
+    return float(np.max(lacking - rounding, initial=0.0) / scale)
 
 
 def worth_of(slope: NDArray, size: NDArray, l2: float) -> NDArray[np.float64]:
@@ -154,50 +176,105 @@ def room_of(sums: NDArray, l2: float) -> NDArray[np.float64]:
     return 2 * sums[..., 2] * step + sums[..., 3] * step**2 + 1e-12 * step * slope
 
 
-def best_gain(
-    rows: Rows, node: int, whole: NDArray, bounds: NDArray, columns: NDArray, rules: Rules
-) -> float:
-    """The largest gain of the admissible splits of a node, less what rounding may have added to it."""
-    part = slice(rows.starts[node], rows.ends[node])
-    kinds, best = rows.kinds[:, part], 0.0
+def best_split(rows: Rows, node: int, bounds: NDArray, columns: NDArray, rules: Rules) -> Best:
+    """The best of the admissible splits of a node, less what rounding may have added to it.
+
+    Of those that are worth as much, or just miss a limit and are worth more, the least gain.
+    """
+    surely, perhaps = [Best(0.0, 0.0)], [Best(-np.inf, np.inf)]
     for j in columns:
-        codes = rows.codes[j, part]
-        order = np.argsort(codes, kind="stable")
-        codes, n_codes = codes[order], int(rules.columns.n_codes[j])
-        sums = np.cumsum(kinds[:, order], axis=1)
-        ends = np.flatnonzero(np.append(codes[1:] != codes[:-1], True) & (codes < n_codes))
-        if len(ends) == 0:
+        _, levels, missing = sums_of_codes(rows, node, j, rules)
+        if levels.shape[1] == 0:
             continue
-        left = sums[:, ends]
-        missing = sums[:, -1] - left[:, -1]
+        left = expected = np.cumsum(levels, axis=1)
         if rules.columns.categorical[j]:
-            left = _in_order_of_steps(np.diff(left, axis=1, prepend=0.0))
-        sides = [left] if missing[0] > 0 else [left[:, :-1]]
-        if missing[0] > 0:
-            sides.append(left[:, :-1] + missing[:, np.newaxis])
-        first = np.concatenate(sides, axis=1)
-        best = max(best, _largest(first, whole, bounds, j, rules))
-    return best
+            left, expected = _in_order_of_steps(levels, expected_of(levels, rules.noise))
+        for slack, splits in ((SLACK, surely), (-SLACK, perhaps)):
+            gain, worth = (
+                _gains(_sides(sums, missing), sums[:, -1] + missing, bounds, j, rules, slack)
+                for sums in (left, expected)
+            )
+            if worth.max(initial=-np.inf) > 0:
+                top = int(np.argmax(worth))
+                splits.append(Best(float(worth[top]), float(gain[top])))
+    most = max(one.worth for one in surely)
+    return Best(most, min(one.gain for one in surely + perhaps if one.worth >= most * (1 - TIED)))
 
 
-def _in_order_of_steps(levels: NDArray) -> NDArray[np.float64]:
-    """Sums of the first levels in the order of their steps S/H; near ones, whose order is open, together."""
+def worth_of_grouping(trees: BoostedTrees, place: int, rows: Rows, node: int, rules: Rules) -> float:
+    """What the grouping of levels at a place of the trees is worth in its node, as `best_split` counts it."""
+    codes, levels, missing = sums_of_codes(rows, node, int(trees.feature[place]), rules)
+    levels, words = expected_of(levels, rules.noise), trees.bits[trees.levels[place]]
+    goes_left = (words[codes >> 5] >> (codes & 31).astype(np.uint32)) & np.uint32(1) == 1
+    total = levels.sum(axis=1) + missing
+    left = levels[:, goes_left].sum(axis=1) + (missing if trees.missing_go_to_left[place] else 0.0)
+    first, second, both = (worth_of(sums[1:2], sums[2:3], rules.l2) for sums in (left, total - left, total))
+    return float((first + second - both)[0])
+
+
+def sums_of_codes(
+    rows: Rows, node: int, j: int, rules: Rules
+) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+    """Codes of a column that a node has, the sums of the rows of each, and those of its missing values."""
+    part = slice(rows.starts[node], rows.ends[node])
+    codes = rows.codes[j, part]
+    order = np.argsort(codes, kind="stable")
+    codes, n_codes = codes[order], int(rules.columns.n_codes[j])
+    sums = np.cumsum(rows.kinds[:, part][:, order], axis=1)
+    ends = np.flatnonzero(np.append(codes[1:] != codes[:-1], True) & (codes < n_codes))
+    known = sums[:, ends[-1]] if len(ends) else np.zeros(len(sums))
+    return codes[ends], np.diff(sums[:, ends], axis=1, prepend=0.0), sums[:, -1] - known
+
+
+def _sides(left: NDArray, missing: NDArray) -> NDArray[np.float64]:
+    """Sums of the left sides of the cuts after each code, with missing values on either side."""
+    if not missing[0] > 0:
+        return left[:, :-1]
+    return np.concatenate([left, left[:, :-1] + missing[:, np.newaxis]], axis=1)
+
+
+def expected_of(levels: NDArray, noise: float) -> NDArray[np.float64]:
+    """The sums of levels with the slopes that are expected of other rows; see `grouping.expect_steps`.
+
+    With random effects of variance τ² (DerSimonian & Laird): slopes of the common step where τ² is 0.
+    """
+    _, slope, size = levels[:3]
+    if noise == 0 or levels.shape[1] < 2 or not size.sum() > 0:
+        return levels
+    steps = np.divide(slope, size, out=np.zeros_like(slope), where=size > 0)
+    spread = np.sum(size * (steps - slope.sum() / size.sum()) ** 2)
+    most = size.sum() - np.sum(size**2) / size.sum()
+    between = max(float(spread - noise * (len(size) - 1)) / most, 0.0) if most > 0 else 0.0
+    precision = size / (between * size + noise)
+    mean = np.sum(precision * steps) / precision.sum()
+    kept = between * precision
+    return np.vstack([levels[:1], size * (mean + kept * (steps - mean)), levels[2:]])
+
+
+def _in_order_of_steps(levels: NDArray, expected: NDArray) -> tuple[NDArray, NDArray]:
+    """Sums of the first levels in the order of the expected steps S/H, as they are and as they are expected.
+
+    Near ones, whose order is open, come together.
+    """
     size = np.maximum(levels[2], np.finfo(float).tiny)
-    step = np.where(levels[2] > 0, levels[1] / size, 0.0)
+    step = np.where(levels[2] > 0, expected[1] / size, 0.0)
     off = (levels[3] + np.abs(step) * levels[4]) / size + 1e-12 * np.abs(step)
     order = np.argsort(step, kind="stable")
     apart = np.diff(step[order]) > off[order][1:] + off[order][:-1]
-    return np.asarray(np.cumsum(levels[:, order], axis=1)[:, np.append(apart, True)])
+    ends = np.append(apart, True)
+    return np.cumsum(levels[:, order], axis=1)[:, ends], np.cumsum(expected[:, order], axis=1)[:, ends]
 
 
-def _largest(first: NDArray, whole: NDArray, bounds: NDArray, j: int, rules: Rules) -> float:
-    """The largest gain of splits whose left sides have these sums."""
+def _gains(
+    first: NDArray, whole: NDArray, bounds: NDArray, j: int, rules: Rules, slack: float
+) -> NDArray[np.float64]:
+    """What splits with these left sides gain, less what rounding may have added; −∞ where it is forbidden."""
     second = whole[:, np.newaxis] - first
-    least = rules.min_leaf * (1 + SLACK)
+    least = rules.min_leaf * (1 + slack)
     fits = (first[0] >= least) & (second[0] >= least) & (first[0] > 0) & (second[0] > 0)
     sign = 0 if rules.signs is None else int(rules.signs[j])
     if sign == 0 and not rules.columns.categorical[j]:
-        lowest = rules.flattest * (1 + SLACK) + np.maximum(first[4], second[4])
+        lowest = rules.flattest * (1 + slack) + np.copysign(np.maximum(first[4], second[4]), slack)
         fits &= (first[2] >= lowest) & (second[2] >= lowest)
     elif sign != 0:
         values = [
@@ -205,14 +282,14 @@ def _largest(first: NDArray, whole: NDArray, bounds: NDArray, j: int, rules: Rul
             for s in (first, second)
         ]
         size = np.abs(values[0]) + np.abs(values[1])
-        fits &= sign * (values[1] - values[0]) > 1e-6 * size
+        fits &= sign * (values[1] - values[0]) > np.copysign(1e-6, slack) * size
     gain = np.full(first.shape[1], -np.inf)
     if fits.any():
         total = np.zeros(int(fits.sum()))
         for side in (first[:, fits], second[:, fits]):
             total = total + worth_of(side[1], side[2], rules.l2) - room_of(side[1:].T, rules.l2)
         gain[fits] = total - worth_of(whole[1:2], whole[2:3], rules.l2)
-    return float(gain.max(initial=0.0))
+    return gain
 
 
 def wrong_sides(trees: BoostedTrees, nodes: slice, rows: Rows, sums: NDArray, columns: Columns) -> int:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import lean, part
+from assay.trees.growing.binned.grouping import gain_of_levels, keep_levels, list_levels
 from assay.trees.growing.binned.scan import LINES, Sides, best_newton_cut
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.cuts import NO_CUT, Cut
 from assay.trees.growing.finding import list_columns
-from assay.trees.growing.levels import set_bit, sort_places
 from assay.trees.growing.nodes import (
     CENTER,
     CUT,
@@ -21,7 +21,6 @@ from assay.trees.growing.nodes import (
     LEAF,
     LOW,
     PLACE_OF_BITS,
-    WORDS,
     GrowingTree,
     empty_tree,
     keep_split,
@@ -119,7 +118,8 @@ class Memory(NamedTuple):
 class Plan(NamedTuple):
     """What stays the same from tree to tree; each side of a cut has at least the curvature `flattest`.
 
-    `unit` is what a unit of each sum is worth at the root, which is set for each tree.
+    `noise` is the variance of a slope per unit of curvature, 0 where it is not known. `unit`, set for each
+    tree, is what a unit of each sum is worth at the root.
     """
 
     form: Any
@@ -128,6 +128,7 @@ class Plan(NamedTuple):
     n_codes: NDArray[np.int32]
     stride: int
     flattest: float
+    noise: float
     unit: NDArray[np.float64]
     memory: Memory
 
@@ -143,6 +144,7 @@ def make_plan(
     columns: ColumnRules,
     n_codes: NDArray[np.int32],
     flattest: float = LEAST_CURVATURE,
+    noise: float = 0.0,
 ) -> Plan:
     """A plan for trees of these columns; the stride leaves room for the code of missing values."""
     memory = Memory(
@@ -158,7 +160,7 @@ def make_plan(
         np.zeros((2, 256), dtype=np.uint8),
     )
     stride = int(n_codes.max(initial=0)) + 1
-    return Plan(form, limits, columns, n_codes, stride, flattest, np.ones(3), memory)
+    return Plan(form, limits, columns, n_codes, stride, flattest, noise, np.ones(3), memory)
 
 
 def make_growth(plan: Plan, capacity: int) -> Growth:
@@ -184,16 +186,14 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
 def search(node, turn, histogram, tree, sums, units, state, plan):  # type: ignore[no-untyped-def]
     """Write the best split of a node into the tree; what is drawn depends on `state`.
 
+    Columns compete by what their splits gain, groupings of levels by what they would gain with the slopes
+    that are expected of each level (see `shrink_levels`).
     `turn` says which of the two places of the memory is overwritten.
     """
-    form, limits, columns, code_counts, stride, flattest, _, memory = plan
+    form, limits, columns, code_counts, stride, flattest, noise, _, memory = plan
     tried, unit, both = memory.columns[turn], memory.unit[turn], memory.sums[turn]
-    levels, means, order, ordered = (
-        memory.levels[turn],
-        memory.means[turn],
-        memory.order[turn],
-        memory.ordered[turn],
-    )
+    levels, means = memory.levels[turn], memory.means[turn]
+    order, ordered = memory.order[turn], memory.ordered[turn]
     lines, places, whole, missing = memory.lines[turn], memory.places[turn], both[0], both[1]
     for k in range(3):
         whole[k], unit[k] = sums[node, k], units[node, k]
@@ -223,12 +223,18 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
             missing[k] = histogram[first + n_codes, k]
         if is_category:
             tally, first = ordered, np.int64(0)
-            n_codes = list_levels(histogram, j * stride, n_codes, levels, means, order, tally)
+            n_codes = list_levels(histogram, j * stride, n_codes, unit, noise, levels, means, order, tally)
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue
+        total = whole[1]
+        if is_category:  # what is expected of the levels, and of the node
+            whole[1] = missing[1]
+            for p in range(n_codes):
+                whole[1] += tally[p, 1]
         curvature = np.int64(0) if is_category or sign != 0 else curved
         sides = Sides(np.int64(limits.min_leaf), curvature, sign, low, high)
         cut = best_newton_cut(form, tally, first, n_codes, whole, missing, unit, sides, lines, places)
+        whole[1] = total
         if cut.place != NO_CUT and cut.gain > best:
             best, column, top = cut.gain, j, cut
     if column == LEAF:
@@ -237,55 +243,13 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     for k in range(3):
         missing[k] = histogram[first + n_codes, k]
     if columns.categorical[column]:
-        n_levels = list_levels(histogram, first, n_codes, levels, means, order, ordered)
+        n_levels = list_levels(histogram, first, n_codes, unit, noise, levels, means, order, ordered)
+        gain = gain_of_levels(form, histogram, first, levels, order, top, whole, missing, unit)
+        top = Cut(gain, top.place, top.missing_left)
         keep_levels(node, column, top, ordered, n_levels, levels, order, n_codes, tree, both)
     else:
         keep_cut(node, column, top, histogram, first, n_codes, tree, both)
     tree.real[node, GAIN] -= constant
-
-
-@lean
-def list_levels(histogram, first, n_levels, levels, means, order, out):  # type: ignore[no-untyped-def]
-    """Write the sums of the levels of a category that occur in the order of their mean step; gives how many.
-
-    The best grouping is a cut in this order (Fisher 1958).
-    """
-    count = np.int64(0)
-    for code in range(n_levels):
-        if histogram[first + code, 0] > 0:
-            size = histogram[first + code, 2]
-            means[count] = histogram[first + code, 1] / size if size > 0 else 0.0
-            levels[count] = code
-            count += 1
-    sort_places(means, count, order)
-    for p in range(count):
-        for k in range(3):
-            out[p, k] = histogram[first + levels[order[p]], k]
-    return count
-
-
-@lean
-def keep_levels(node, j, cut, tally, n_codes, levels, order, n_levels, tree, sums):  # type: ignore[no-untyped-def]
-    """Write a split of levels into the tree: those up to a place of their order go left.
-
-    Later missing values go where most rows went, and levels that are not in the node with them.
-    """
-    bits, weight = tree.bits[node], np.int64(0)
-    for p in range(cut.place + 1):
-        weight += tally[p, 0]
-    missing_left = cut.missing_left if sums[1, 0] > 0 else 2 * weight >= sums[0, 0]
-    for word in range(WORDS):
-        bits[word] = 0
-    for p in range(cut.place + 1):
-        set_bit(bits, levels[order[p]])
-    place = np.int64(0)
-    for code in range(n_levels):
-        is_here = place < n_codes and levels[place] == code
-        place += is_here
-        if missing_left and not is_here:
-            set_bit(bits, code)
-    keep_split(node, j, np.int64(0), np.int64(0), missing_left, cut.gain, tree)
-    tree.whole[node, PLACE_OF_BITS] = node
 
 
 @part

@@ -1,0 +1,1 @@
+"""Machines that are told what share of the rows may err."""

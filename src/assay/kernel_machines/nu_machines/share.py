@@ -1,0 +1,162 @@
+"""What machines that are told a share of the rows have in common: its parameter, and what proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay import parameters
+from assay.certificates import Certificate, at_least, at_most
+from assay.kernel_machines.support_vectors.base import MACHINE_DOMAINS
+from assay.kernel_machines.support_vectors.machine import Standing
+from assay.parameters import Domain
+from assay.solvers.rkhs.fixed_sums import SumsSolution
+from assay.solvers.rkhs.problem import Array, RKHSSolution
+
+SHARE_DOMAINS: Mapping[str, Domain] = {
+    **{
+        name: MACHINE_DOMAINS[name]
+        for name in (
+            *("kernel", "gamma", "degree", "coef0", "kernel_params", "tol", "cache_size", "max_iter"),
+            *("shrinking", "verbose", "history"),
+        )
+    },
+    "nu": parameters.real(above=0.0, at_most=1.0),
+}
+
+FLAT = 1e-6
+"""Norm over its largest possible value, below which no direction is left."""
+
+
+class Told(NamedTuple):
+    """A machine that was told a share: where its rows stand, and the sums that its ν must have.
+
+    The objective is ½‖h‖² + Σ cost · loss + `level` · Σ `sums`, and `target` the y of its dual.
+    """
+
+    standing: Standing
+    sums: tuple[float, float]
+    level: float
+    target: Array | None = None
+
+    @property
+    def total(self) -> float:
+        """What Σ|ν| must be, or may be at most in a tube of width 0."""
+        return sum(self.sums)
+
+    @property
+    def misfit(self) -> float:
+        """How much of ν must go, or come, for the sums to be met; without a tube less may do."""
+        coef = self.standing.coef
+        masses = np.array([np.maximum(coef, 0).sum(), np.maximum(-coef, 0).sum()])
+        wanted = np.array(self.sums)
+        if self.target is not None and self.level == 0:
+            wanted = np.minimum(wanted, masses.min())
+        return float(np.abs(masses - wanted).sum())
+
+    @property
+    def relative_gap(self) -> float:
+        """Duality gap over the objective.
+
+        The dual point has its sums made right: what is moved for that changes ‖h‖ by κ times as much at most.
+        """
+        standing, moved = self.standing, self.misfit
+        primal = standing.gap.primal + self.level * self.total
+        norm = np.sqrt(standing.gap.squared_norm) + np.sqrt(standing.reach) * moved
+        dual = -0.5 * norm**2
+        if self.target is not None:
+            dual += float(standing.coef @ self.target) - float(np.abs(self.target).max()) * moved
+        scale = abs(primal) or 1.0
+        return max(primal - dual, 0.0) / scale
+
+    def errors(self, allowed: float) -> float:
+        """Weight of the rows that are beyond their level, relative to all."""
+        standing = self.standing
+        beyond = standing.slack > allowed
+        return float(standing.problem.cost @ beyond / standing.problem.cost.sum())
+
+    @property
+    def carried(self) -> float:
+        """Weight of the support vectors, relative to all."""
+        return float(
+            self.standing.problem.cost @ (self.standing.coef != 0) / self.standing.problem.cost.sum()
+        )
+
+
+def share_claims(
+    machines: Sequence[Told], nu: float, tol: float, *, single: bool, source: str
+) -> list[Certificate]:
+    """Duality gap of the problem of the share, the sums of ν, and errors ≤ ν ≤ support vectors."""
+    misfit = max(told.misfit / told.total for told in machines)
+    gap = max(told.relative_gap for told in machines)
+    digits = 1e-5 if single else 1e-9
+    errors, carried = (
+        np.array(values) for values in zip(*(shares(each, tol) for each in machines), strict=True)
+    )
+    # A tube of width 0 has no more than ν of its rows to give.
+    tubes = np.array([told.target is None or told.level > 0 for told in machines])
+    return [
+        at_most(
+            "The coefficients of either sign have the sum that the share asks for.",
+            "distance from the sum, over it",
+            misfit,
+            digits,
+            source,
+        ),
+        at_most(
+            "The objective of the share is this close to its minimum, by a feasible point of its dual.",
+            "relative duality gap of the share",
+            gap,
+            max(2 * tol, 1e-3 if single else 1e-9),
+            source,
+        ),
+        at_most(
+            "At most a share ν of the rows is beyond its level.",
+            "share of errors",
+            float(errors.max()),
+            nu + digits,
+            source,
+        ),
+        at_least(
+            "At least a share ν of the rows are support vectors.",
+            "share of support vectors",
+            float(np.where(tubes, carried, 1.0).min()),
+            nu - digits,
+            source,
+        ),
+    ]
+
+
+def shares(told: Told, tol: float) -> tuple[float, float]:
+    """Shares of errors and of support vectors; a row at its level to the root of the gap is no error."""
+    standing = told.standing
+    allowed = 2 * np.sqrt(standing.reach * tol * standing.gap.scale)
+    return told.errors(max(allowed, 1e-6)), told.carried
+
+
+def scaled(solution: SumsSolution, by: float, intercept: float) -> RKHSSolution:
+    """The machine whose level is 1, from one whose level is `by`."""
+    return RKHSSolution(
+        solution.coef / by,
+        intercept / by,
+        (intercept / by, intercept / by),
+        solution.products / by,
+        solution.n_iter,
+        solution.converged,
+        solution.trace,
+    )
+
+
+def is_flat(solution: SumsSolution, reach: float) -> bool:
+    """Whether ν combines kernels to the function 0, but for rounding."""
+    values = solution.products[:, 0] - solution.products[:, 1]
+    norm = np.sqrt(max(float(solution.coef @ values), 0.0))
+    return bool(norm <= FLAT * np.sqrt(reach) * np.abs(solution.coef).sum())
+
+
+def described(machines: Sequence[Told], tol: float) -> dict[str, Any]:
+    """Shares of errors and of support vectors of each machine."""
+    errors, carried = zip(*(shares(told, tol) for told in machines), strict=True)
+    return {"error_share_": np.array(errors), "support_share_": np.array(carried)}

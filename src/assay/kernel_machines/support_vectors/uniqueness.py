@@ -1,0 +1,81 @@
+"""Whether other coefficients give the same machine: kernels at the margin that are linearly dependent.
+
+h is unique, its coefficients ν need not be. Those of another solution differ from ν by a d on rows at a
+corner of their loss alone, with Σ d_i k(x_i, ·) = 0, with Σ d = 0 for an intercept, and with the sign that
+the box and the corner leave open. Where the kernels of these rows, restricted to Σ d = 0, are
+linearly independent, there is no such d.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, optimize
+
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernels import Kernel
+from assay.solvers.rkhs.loops import submatrix
+from assay.solvers.rkhs.problem import Array, box
+
+LARGEST = 2000
+"""Rows at a corner up to which it is decided."""
+
+AT_CORNER = 1e-6
+"""Distance of a residual from a corner, over the largest target, that is rounding."""
+
+ROUNDING = 1e-8
+"""Distance of a coefficient from 0 or its bounds, over the width of its box, that is rounding."""
+
+
+def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standing) -> bool:
+    """Whether the coefficients are the only ones; false too where too many rows are at corners to tell."""
+    problem = data.problem
+    if not problem.loss.cornered:
+        return True
+    epsilon, (upper, lower) = problem.loss.row_form.epsilon, box(problem)
+    room = ROUNDING * (upper + lower)
+    nu = np.where(np.abs(standing.coef) <= room, 0.0, standing.coef)
+    nu = np.where(nu >= upper - room, upper, np.where(nu <= room - lower, -lower, nu))
+    rise = standing.slope - np.where(nu >= 0, epsilon, -epsilon)
+    fall = standing.slope + np.where(nu <= 0, epsilon, -epsilon)
+    near = max(AT_CORNER * float(np.abs(problem.target).max()), float(standing.violations.max(initial=0.0)))
+    may_rise = (nu < upper) & (np.abs(rise) <= near)
+    may_fall = (nu > -lower) & (np.abs(fall) <= near)
+    places = np.flatnonzero(may_rise | may_fall)
+    if len(places) < 2:
+        return not len(places) or problem.fit_intercept or standing.reach > 0
+    if len(places) > LARGEST:
+        return False
+    if data.gram is not None:
+        gram = submatrix(np.asarray(data.gram, dtype=np.float64), places)
+    else:
+        gram = kernel.gram(data.X[places].astype(np.float64))
+    directions = dependences(gram, balanced=problem.fit_intercept)
+    return not directions.shape[1] or not _some_direction(directions, may_rise[places], may_fall[places])
+
+
+def dependences(gram: Array, *, balanced: bool) -> Array:
+    """A basis of the d with dᵀKd = 0, and Σd = 0 if `balanced`, as columns, by a pivoted Cholesky factor."""
+    n = len(gram)
+    scale = float(gram.diagonal().max())
+    matrix = gram + scale if balanced else gram.copy()  # K + κ²11ᵀ has the d with dᵀKd = 0 and Σd = 0
+    tol = 10 * n * float(np.finfo(np.float64).eps) * float(matrix.diagonal().max())
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(matrix, tol=tol, lower=1)
+    result = np.zeros((n, n - rank))
+    if rank < n:
+        first, rest = np.tril(factor[:rank, :rank]), factor[rank:, :rank]
+        order = pivots - 1
+        result[order[:rank]] = -linalg.solve_triangular(first, rest.T, lower=True, trans="T")
+        result[order[rank:]] = np.eye(n - rank)
+    return result
+
+
+def _some_direction(basis: Array, may_rise: NDArray[np.bool_], may_fall: NDArray[np.bool_]) -> bool:
+    """Whether some combination of the columns has the signs that rows leave open."""
+    one_way = may_rise != may_fall
+    signed = np.where(may_rise, 1.0, -1.0)[one_way, None] * basis[one_way]
+    if not len(signed) or np.linalg.matrix_rank(signed) < basis.shape[1]:
+        return True
+    # The largest sum of signed entries, none of them below 0, is 0 where only d = 0 has the signs.
+    best = optimize.linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1))
+    return bool(best.fun is None or best.fun < -1e-7)

@@ -1,0 +1,96 @@
+"""Whether the coefficients of a machine are the only ones, against what linear programming finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from assay.kernel_machines import SVC, SVR
+
+
+def largest_range(rows, box, dual_value, target, epsilon):
+    """How far a coefficient may move over all solutions of the dual of a linear machine.
+
+    All solutions have the same w and the same Σ ν y − ε|ν|; their two signs are variables of their own.
+    """
+    (solution, coef, intercept), (lower, upper) = dual_value, box
+    n = len(rows)
+    w = rows.T @ solution
+    fitted = rows @ coef + intercept
+    assert np.allclose(w, coef, atol=1e-5)
+    side = np.hstack([np.eye(n), -np.eye(n)])
+    equal = np.vstack([rows.T @ side, np.ones(n) @ side])
+    # Complementary slackness: a row off a corner keeps its coefficient.
+    residual = target - fitted
+    limits = []
+    for sign, bound in ((1, upper), (-1, lower)):
+        beyond = sign * residual - epsilon
+        limits += [
+            (b, b) if far > 1e-4 else (0.0, 0.0) if far < -1e-4 else (0.0, b)
+            for far, b in zip(beyond, bound, strict=True)
+        ]
+    widest = 0.0
+    for i in range(n):
+        ends = []
+        for direction in (1, -1):
+            told = linprog(direction * side[i], A_eq=equal, b_eq=[*w, 0.0], bounds=limits)
+            if told.status != 0:  # rounding of w: no room
+                return 0.0
+            ends.append(direction * told.fun)
+        widest = max(widest, ends[1] - ends[0])
+    return widest
+
+
+@pytest.mark.spec("sangnier/T-1.4.3-c")
+@pytest.mark.parametrize("seed", range(6))
+def test_coefficients_of_lines_are_unique_exactly_where_none_may_move(seed):
+    random = np.random.default_rng(seed)
+    rows = np.round(random.normal(size=(12, 2)), 1)
+    label = (rows[:, 0] + 0.8 * random.normal(size=12) > 0).astype(int)
+    label[:2] = 0, 1
+    if seed % 2:  # the same row twice, or thrice
+        model = SVC(kernel="linear", C=1.0, tol=1e-12).fit(rows, label)
+        again = model.support_[np.argmin(np.abs(np.abs(model.dual_coef_[0]) - 0.5))]
+        rows, label = np.vstack([rows, rows[[again, again]]]), np.r_[label, label[[again, again]]]
+    model = SVC(kernel="linear", C=1.0, tol=1e-12).fit(rows, label)
+    solution = np.zeros(len(rows))
+    solution[model.support_] = model.dual_coef_[0]
+    sign = 2.0 * label - 1
+    limits = (sign < 0) * 1.0, (sign > 0) * 1.0
+    moves = largest_range(rows, limits, (solution, model.coef_[0], model.intercept_[0]), sign, 0.0) > 1e-4
+    assert bool(model.alpha_unique_[0]) != moves
+
+
+@pytest.mark.spec("sangnier/T-1.4.3-c")
+def test_a_strictly_positive_kernel_has_one_solution_and_repeated_rows_have_many():
+    random = np.random.default_rng(0)
+    rows, y = random.normal(size=(40, 3)), random.normal(size=40)
+    assert SVC(gamma=1.0).fit(rows, y > 0).alpha_unique_.all()
+    assert SVR(gamma=1.0).fit(rows, y).alpha_unique_.all()
+    twice = np.vstack([rows, rows])
+    assert not SVC(gamma=1.0).fit(twice, np.r_[y, y] > 0).alpha_unique_.any()
+    assert not SVR(gamma=1.0).fit(twice, np.r_[y, y]).alpha_unique_.any()
+    # Squares bend in every row.
+    assert SVC(gamma=1.0, loss="squared_hinge").fit(twice, np.r_[y, y] > 0).alpha_unique_.all()
+
+
+def test_each_of_several_machines_is_told_of():
+    rows = np.array([[-1.0], [-1.0], [1.0], [3.0]])
+    model = SVC(kernel="linear", C=10.0).fit(rows, [0, 0, 1, 2])
+    assert model.alpha_unique_.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(("last", "unique"), [(2.0, True), (-1.0, False)])
+def test_rows_at_a_corner_may_move_in_one_direction_alone(last, unique):
+    # Both last rows are on the margin with ν = 0: their ν may rise, and must leave w₂ = ν₃ + last·ν₄ at 0.
+    rows, label = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, last]]), [0, 1, 1, 1]
+    model = SVC(kernel="linear", C=10.0, tol=1e-12).fit(rows, label)
+    assert model.alpha_unique_.tolist() == [unique]
+
+
+@pytest.mark.parametrize(("last", "unique"), [(-1.0, True), (1.0, False)])
+def test_rows_of_the_other_class_may_move_the_other_way(last, unique):
+    rows, label = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, last]]), [0, 1, 1, 0]
+    model = SVC(kernel="linear", C=10.0, tol=1e-12).fit(rows, label)
+    assert model.alpha_unique_.tolist() == [unique]
