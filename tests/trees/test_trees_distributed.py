@@ -92,18 +92,18 @@ def test_boosted_trees_of_a_cluster_are_those_of_memory_and_partitions_remember(
     assert model.certificates_.holds
 
 
-def deadly(flag):
-    """A step that kills the first worker that takes it; pickled as it is, since it lives in a function."""
+def dies_once(flag):
+    """A function that kills the first worker that calls it and writes down which; pickled as it is."""
 
-    class Deadly(on_cluster.Divide):
-        def take(self, part, number):
-            if len(self.divisions) > 2 and not os.path.exists(flag):
-                with open(flag, "x") as file:
-                    file.write(str(os.getpid()))
-                os.kill(os.getpid(), signal.SIGKILL)
-            return super().take(part, number)
+    def die():
+        try:
+            file = os.open(flag, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:  # another worker was first, perhaps by a moment
+            return
+        os.write(file, str(os.getpid()).encode())
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    return Deadly
+    return die
 
 
 def test_a_worker_that_dies_within_a_tree_changes_no_bit(cluster, problem, lost, tmp_path, monkeypatch):
@@ -111,7 +111,15 @@ def test_a_worker_that_dies_within_a_tree_changes_no_bit(cluster, problem, lost,
     model = HistGradientBoostingClassifier(max_iter=2, random_state=0, max_leaf_nodes=8)
     trees = model.fit(X, y, weight).trees_
     flag = str(tmp_path / "worker")
-    monkeypatch.setattr(on_cluster, "Divide", deadly(flag))
+    die = dies_once(flag)
+
+    class Deadly(on_cluster.Divide):
+        def take(self, part, number):
+            if len(self.divisions) > 2:
+                die()
+            return super().take(part, number)
+
+    monkeypatch.setattr(on_cluster, "Divide", Deadly)
     model.fit(*chunks(X, y, weight))
     with open(flag) as file:
         assert int(file.read()) not in {os.getpid(), *cluster.run(os.getpid).values()}
@@ -168,11 +176,10 @@ def test_a_worker_that_dies_with_a_forest_changes_no_bit(cluster, problem, tmp_p
     trees = forest.fit(X, y, weight).trees_
     flag = str(tmp_path / "worker")
 
+    die = dies_once(flag)
+
     def grow(codes, seed):
-        if not os.path.exists(flag):
-            with open(flag, "x") as file:
-                file.write(str(os.getpid()))
-            os.kill(os.getpid(), signal.SIGKILL)
+        die()
         return codes.grow(seed)
 
     monkeypatch.setattr(workers, "_grow", grow)
@@ -193,12 +200,11 @@ def test_a_worker_that_dies_in_a_round_of_adaboost_changes_no_bit(
     history, concentration = kept.history_, kept.weight_concentration_
     flag, original, rounds = str(tmp_path / "worker"), getattr(coded, step), []
 
+    die = dies_once(flag)
+
     class Deadly(original):
         def take(self, part, number):
-            if not os.path.exists(flag):
-                with open(flag, "x") as file:
-                    file.write(str(os.getpid()))
-                os.kill(os.getpid(), signal.SIGKILL)
+            die()
             return super().take(part, number)
 
     def made(*given):
