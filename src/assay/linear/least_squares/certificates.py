@@ -12,14 +12,12 @@ from assay.linear.least_squares.engine import Array, CentredTriangle, FitEvidenc
 from assay.linear.least_squares.influence import inverse_root
 from assay.penalties import SquaredNorm
 from assay.solvers import Solution
+from assay.solvers.rounding import ROUNDINGS
 
 FLOAT32 = np.dtype(np.float32)
 
 ROUNDING_OF_SUMS = 32 * float(np.finfo(np.float64).eps)
 """Rounding of a sum of squares by blocks, relative, with room."""
-
-ROUNDINGS = 8
-"""Roundings of the largest summand that a residual may be off by."""
 
 LARGEST_CONDITION = 1e11
 """Condition number beyond which fewer than about four digits of a coefficient are certain."""

@@ -12,7 +12,7 @@ from sklearn.base import MultiOutputMixin
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates, agreement
-from assay.linear.least_squares.certificates import FLOAT32, ROUNDINGS, beside, target_scale
+from assay.linear.least_squares.certificates import FLOAT32, beside, target_scale
 from assay.linear.least_squares.engine import (
     Array,
     CentredTriangle,
@@ -43,6 +43,7 @@ from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.rows import Rows, alone
 from assay.solvers import decomposed
+from assay.solvers.rounding import ROUNDINGS
 
 METHODS = ("rank", "nuclear", "row_sparse")
 ZERO = 1e-12

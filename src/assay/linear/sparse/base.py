@@ -19,10 +19,10 @@ from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
     gap_certificate,
-    gap_rounding,
     kkt_certificate,
     measured_pair,
     relative_gap,
+    rounding_of,
     sparse_evidence,
     stored_certificate,
 )
@@ -158,7 +158,7 @@ class SparseModel(HasPenaltyPath, RowRegressor):
     def _certify_rows(self, data: Rows) -> Certificates:
         evidence, coef = self._measured(data)
         certificates = self._certificates(evidence, coef)
-        room = gap_rounding(evidence, self.alpha_, self.coef_.dtype)
+        room = rounding_of(evidence, self.alpha_, self.coef_.dtype)
         gap = {"dual_gap_": measured_pair(self.dual_gap_, certificates[0].value, evidence, room)}
         return Certificates([*certificates, stored_certificate(self, data.total_weight, gap)])
 

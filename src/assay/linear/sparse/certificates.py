@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, agreement, at_most
-from assay.linear.least_squares.certificates import CERTAIN, ROUNDINGS, beside
+from assay.linear.least_squares.certificates import CERTAIN, beside
 from assay.linear.least_squares.engine import Array
 from assay.penalties.coordinates import coordinate_form
 from assay.rows import Block, Rows
+from assay.solvers.rounding import ROUNDINGS, gap_rounding
 
 FLOAT32 = np.dtype(np.float32)
 SOURCE = "Douc & Le Corff §6.3.2; Rudi & Şimşekli §1.5.1, §3.1"
@@ -139,25 +140,14 @@ def gap_certificate(
     """The objective is within tol, relative to the objective of the model without features."""
     bound = max(1.01 * tol, 1e-4 if np.dtype(dtype) == FLOAT32 else 1e-10)
     claim = "The objective is this close to its minimum."
-    room = gap_rounding(evidence, strength, dtype)
+    room = rounding_of(evidence, strength, dtype)
     return at_most(claim, "relative duality gap", value, bound + room, source=SOURCE)
 
 
-LARGEST_ROOM = 1e-2
-"""A gap that rounding alone could make larger than this is not certified."""
-
-
-def gap_rounding(evidence: SparseEvidence, strength: float, dtype: np.dtype) -> float:
-    """What rounding alone makes of the gap, relative to the objective of the model without features.
-
-    It moves a correlation by at most the length of its column times the rounding of the residual: the dual
-    point is then shorter by as much over the strength, and what the penalty pays is off by the rounding.
-    """
-    lost, null = evidence.lost(dtype), evidence.target_square
-    if not (null > 0 and strength > 0):
-        return 0.0
-    short = float(evidence.norms.max(initial=0.0)) * lost / strength
-    return float(min(short**2 + lost * evidence.size / null, LARGEST_ROOM))
+def rounding_of(evidence: SparseEvidence, strength: float, dtype: np.dtype) -> float:
+    """What rounding alone makes of the relative gap, at coefficients in the precision of the table."""
+    column, eps = float(evidence.norms.max(initial=0.0)), float(np.finfo(dtype).eps)
+    return gap_rounding(column, evidence.size, strength, evidence.target_square, eps)
 
 
 def kkt_certificate(evidence: SparseEvidence, distance: Array, tol: float, dtype: np.dtype) -> Certificate:

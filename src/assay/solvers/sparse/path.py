@@ -14,6 +14,7 @@ from assay.penalties import L1, GroupL2, SparseGroup
 from assay.penalties.coordinates import CoordinateForm, ElasticNetForm, coordinate_form, scaled
 from assay.rows import MemoryRows
 from assay.solvers.least_squares.moments import TableMoments, moments
+from assay.solvers.rounding import gap_rounding
 from assay.solvers.sparse.design import Array, DenseDesign, Design, SparseDesign
 from assay.solvers.sparse.groups import GroupForm, GroupPath, group_form
 from assay.solvers.sparse.logistic import LogisticSubproblem
@@ -290,7 +291,24 @@ class SparseProblem:
             self._source, self._design = (sparse.csc_array(X), y, weight, center), None
             solver = self._solver(stop)
             path = solver.run(grid, first)
-        return _solutions(path, self.unit.slope.size, solver.goal / tol)
+        reached = _solutions(path, self.unit.slope.size, solver.goal / tol)
+        done = reached.converged | self._is_rounding(grid, path.solved, reached, tol)
+        return reached._replace(converged=done)
+
+    def _is_rounding(
+        self, grid: NDArray, solved: list[Solved], reached: SparseSolutions, tol: float
+    ) -> NDArray:
+        """Which strengths rounding alone keeps from their tolerance: no further cycle would help there."""
+        rounded = np.zeros(grid.size, dtype=bool)
+        if not self._is_squared or not isinstance(self.unit, ElasticNetForm | GroupForm):
+            return rounded
+        null, eps = self.target_square, float(np.finfo(np.float64).eps)
+        for place in np.flatnonzero(~reached.converged):
+            norms, coef = self.norms(solved[place].which), np.abs(solved[place].coef)
+            size, column = float(norms @ coef) + np.sqrt(null), float(norms.max(initial=0.0))
+            room = gap_rounding(column, size, float(grid[place]), null, eps)
+            rounded[place] = reached.relative_gap[place] <= tol + room
+        return rounded
 
 
 def _form(penalty: Any, n_features: int) -> CoordinateForm | GroupForm:
