@@ -283,6 +283,10 @@ def row_duality_gap(
     return max(measured.risk + penalty + dual, 0.0)
 
 
+NOTHING = 1e-13
+"""Share of the largest slopes of a group below which those of another are taken for rounding."""
+
+
 def _rest(split: Split | None, risk: RowRisk) -> float:
     return 0.0 if split is None else float(split.rest.sum()) / risk.weight
 
@@ -291,9 +295,11 @@ def _repair(totals: Array, total: Array, *, symmetric: bool) -> Array | None:
     """Weights δ ≥ 0 of the groups with Σ δ_g totals_g = −total, up to rounding; None when there are none."""
     if symmetric:  # slopes of a row have sum 0 but for rounding
         totals, total = totals - totals.mean(axis=1, keepdims=True), total - total.mean()
-    size = float(np.abs(total).max())
+    size, sizes = float(np.abs(total).max()), np.abs(totals).max(axis=1)
     if size == 0.0:
         return np.zeros(len(totals))
+    # What a group without weight adds up to is rounding, of which a huge multiple would repair anything.
+    totals = np.where(sizes[:, None] > NOTHING * sizes.max(), totals, 0.0)
     weights, residual = optimize.nnls(totals.T / size, -total / size)
     return weights if residual <= max(1e-9, 1e-14 / size) else None
 
