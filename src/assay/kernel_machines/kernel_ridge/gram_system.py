@@ -158,9 +158,14 @@ def require_range(kernel: Kernel, X: Any) -> None:
             raise _overflow(kernel)
 
 
-def require_finite(coef: NDArray, cost: float, kernel: Kernel, X: Any) -> None:
-    """Raise one sentence if a solver has left the range of floats."""
-    if not np.isfinite(coef).all():
+HOPELESS = 2.0**72
+"""Cost of a row times its kernel, of which the rounding is a million: no digit of a value is left."""
+
+
+def require_finite(coef: NDArray, cost: float, kernel: Kernel, X: Any, *, solved: bool) -> None:
+    """Raise one sentence if a solver has left the range of floats, or found nothing but rounding in it."""
+    reach = cost * float(np.abs(kernel.diagonal(X)).max())
+    if not np.isfinite(coef).all() or (not solved and reach > HOPELESS):
         raise ValueError(
             f"Coefficients leave the range of floats: the cost of a row ({cost:.3g}) times its kernel "
             f"({float(np.abs(kernel.diagonal(X)).max()):.3g}) is too large; scale the columns "

@@ -209,7 +209,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         stop: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         with np.errstate(over="ignore", invalid="ignore"):  # told below
             fit = fit_classes(problem, self.kernel_, kept.X, gram, **stop)
-        require_finite(fit.coef, self.C_, self.kernel_, kept.X)
+        require_finite(fit.coef, self.C_, self.kernel_, kept.X, solved=fit.converged)
         self._store(fit, kept, problem, GramOperator(self.kernel_, kept.X, gram))
 
     def _open_problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, KeptRows, ClassProblem]:

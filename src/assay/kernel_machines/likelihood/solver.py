@@ -135,9 +135,9 @@ def fit_classes(
         return solve_softmax(several, kernel, X, tol=tol, start=start, **options)
 
     inner: Any = solve(problem.cost, tol, start)
-    if not inner.converged and start is None and float(problem.cost.max()) > COSTLY:
-        # From nothing, steps at a huge cost lead far astray: come from smaller ones.
-        n_stages = int(np.ceil(np.log(float(problem.cost.max())) / np.log(STRIDE)))
+    if not inner.converged and float(problem.cost.max()) > COSTLY:
+        # From nothing, or from far away, steps at a huge cost lead astray: come from smaller ones.
+        start, n_stages = None, int(np.ceil(np.log(float(problem.cost.max())) / np.log(STRIDE)))
         for stage in range(n_stages, -1, -1):
             start = solve(problem.cost / STRIDE**stage, tol if stage == 0 else NEAR, start)
         inner = start if start.converged else inner

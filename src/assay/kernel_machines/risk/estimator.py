@@ -269,7 +269,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
             else:
                 costly = self._costly(problem)
                 solution = solution_of_penalty(costly, self.kernel_, kept.X, gram, **stop)
-        require_finite(solution.coef, self.C_, self.kernel_, kept.X)
+        require_finite(solution.coef, self.C_, self.kernel_, kept.X, solved=solution.converged)
         self.penalty_strength_ = 1 / (2 * self.C_ * total)
         dtype = self.X_fit_.dtype
         self.dual_coef_ = kept.put_back(solution.coef).astype(dtype)

@@ -1,12 +1,12 @@
 """Newton's linear system in the Hilbert space of a kernel, well conditioned as curvature vanishes.
 
 With W = M Mᵀ the second derivatives of the loss at the scores (one block per row), a Newton step d of the
-coefficients and δ of the intercepts solves d + W(K d + 1δᵀ) = ρ. With d = ρ − M u it becomes
+coefficients and δ of the intercepts solves d + W(K d + 1δᵀ) = ρ. With ρ = ρ₀ + M v₀ and d = ρ₀ + M v it becomes
 
-    (I + MᵀKM) u = Mᵀ(Kρ + 1δᵀ),        1ᵀM u as the sum of the coefficients asks,
+    (I + MᵀKM) v = v₀ − Mᵀ(Kρ₀ + 1δᵀ),        1ᵀM v as the sum of the coefficients asks,
 
 whose matrix is never smaller than the identity, whatever the weights: rows of no curvature take no part. It
-is solved by conjugate gradients among the u that satisfy the second equation, preconditioned by a factor of
+is solved by conjugate gradients among the v that satisfy the second equation, preconditioned by a factor of
 I + SKS with one weight s² per row (shared by all classes), made in single precision and kept while it serves.
 """
 
@@ -229,9 +229,11 @@ def newton_step(
     None where more than `patience` steps of conjugate gradients are needed, unless that is as many as there
     may be at all.
     """
-    pulled = operator @ residual
-    right = curvature.root_transposed(pulled)
-    border = Border(curvature, factor, slope_sums, residual.shape)
+    light, first = parts_of(operator, curvature, residual)
+    pulled = operator @ light
+    right = first - curvature.root_transposed(pulled)
+    asked = None if slope_sums is None else -(slope_sums + (residual - light).sum(axis=0))
+    border = Border(curvature, factor, asked, residual.shape)
     solution, level = border.start(_precondition(curvature, factor, right))
     image = operator @ curvature.root(solution)
     rest = right + border.lift(level) - solution - curvature.root_transposed(image)
@@ -256,7 +258,21 @@ def newton_step(
         size, n_steps = new_size, n_steps + 1
     # What is left of the first equation is a multiple of the border: the step of the intercepts.
     level = level - border.level_of(rest)
-    return Step(residual - curvature.root(solution), pulled - image, level, n_steps)
+    return Step(light + curvature.root(solution), pulled + image, -level, n_steps)
+
+
+def parts_of(operator: GramOperator, curvature: Curvature, residual: Array) -> tuple[Array, Array]:
+    """ρ₀ and v₀ with ρ = ρ₀ + M v₀, the rows of much weight in the second.
+
+    There ρ is many times the step, which would be lost in the difference ρ − M u. Of several scores all of ρ
+    is in the first.
+    """
+    nothing = np.zeros_like(residual)
+    if curvature.probabilities is not None:
+        return residual, nothing
+    heavy = (curvature.weight * operator.diagonal > 1.0)[:, None]
+    root = np.sqrt(curvature.weight)[:, None]
+    return np.where(heavy, 0.0, residual), np.divide(residual, root, out=nothing, where=heavy)
 
 
 def _precondition(curvature: Curvature, factor: Factor | LandmarkFactor, values: Array) -> Array:
@@ -264,7 +280,7 @@ def _precondition(curvature: Curvature, factor: Factor | LandmarkFactor, values:
 
 
 class Border:
-    """The columns E = Mᵀ(1 e_jᵀ) of the intercepts, and the projection on the u with Eᵀu = 0.
+    """The columns E = Mᵀ(1 e_jᵀ) of the intercepts, and the projection on the v with Eᵀv = 0.
 
     Of several scores the last intercept is held: a common shift of all changes nothing.
     """

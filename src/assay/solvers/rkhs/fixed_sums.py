@@ -65,7 +65,10 @@ class SumsSolution(NamedTuple):
 
 
 class SumsGap(NamedTuple):
-    """Primal and dual value of a machine of given sums, by a feasible point of its dual."""
+    """Primal and dual value of a machine of given sums, by a feasible point of its dual.
+
+    `scale` is the objective, with or without its levels, whichever is smaller.
+    """
 
     primal: float
     dual: float
@@ -73,7 +76,7 @@ class SumsGap(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """The gap over the objective, or over what rounding leaves of it, if larger."""
+        """The gap over its scale."""
         return max(self.primal - self.dual, 0.0) / self.scale if self.scale > 0 else 0.0
 
 
@@ -170,8 +173,11 @@ def sums_gap(problem: FixedSums, coef: Array, levels: tuple[float, float], gradi
         upper, lower = np.where(coef < 0, 0.0, upper), np.where(coef > 0, 0.0, lower)
     squared_norm = float(coef @ (y - gradient))
     loss = float(upper @ np.maximum(gradient - p, 0.0) + lower @ np.maximum(m - gradient, 0.0))
-    primal = 0.5 * squared_norm + loss + P * p - M * m
-    return SumsGap(primal, float(coef @ y) - 0.5 * squared_norm, abs(primal))
+    machine = 0.5 * squared_norm + loss
+    primal = machine + P * p - M * m
+    # The machine of the levels that come out is held to the same gap, relative to its own objective.
+    scale = min(abs(primal), machine)
+    return SumsGap(primal, float(coef @ y) - 0.5 * squared_norm, scale)
 
 
 def solve_fixed_sums(

@@ -33,6 +33,8 @@ MOST_FLAT = 2
 """Steps along which rounding hides the descent that are taken all the same."""
 
 TRIALS, FLAT = 100, 0.1
+RISE = 1e-6
+"""Relative rise of the objective along a step that hides no descent: what rounding leaves of large costs."""
 CLASS_PATIENCE, CLASS_MEMORY = 60, 2.0**31
 """Steps of conjugate gradients, and bytes of one matrix per class, up to which classes share a factor."""
 
@@ -127,12 +129,16 @@ def descend(
             break
         bound = risk.majoriser() if short or not terms.curvature.weight.any() else None
         sums = terms.slope.sum(axis=0) if risk.fit_intercept else None
-        step = solver.step(bound or terms.curvature, -(terms.slope + state.coef), sums)
+        system = bound or terms.curvature, -(terms.slope + state.coef), sums
+        step = solver.step(*system)
         length = line_search(risk, state, step, terms)
+        if length == 0.0 and solver.sharpen():  # an error of the step, for all that is known
+            step = solver.step(*system)
+            length = line_search(risk, state, step, terms)
         if length == 0.0:
             # Where the function is as good as rounding tells, its coefficients may not be.
             n_flat += 1
-            if polished or n_flat > MOST_FLAT:
+            if polished or n_flat > MOST_FLAT or rises(risk, state.moved(step, 1.0), primal):
                 break
             length = 1.0
         n_short += length < SHORT
@@ -149,6 +155,13 @@ class StepSolver:
     def __init__(self, operator: GramOperator) -> None:
         self.operator, self.by_class, self.tol = operator, False, CG_TOL
         self.factor: Factor | LandmarkFactor | None = None
+
+    def sharpen(self) -> bool:
+        """Ask for exact steps with a factor of their own; whether they were not that already."""
+        sharper = self.tol > CG_EXACT and not self.by_class
+        if sharper:
+            self.tol, self.factor = CG_EXACT, None
+        return sharper
 
     def step(self, curvature: Curvature, residual: Array, slope_sums: Array | None) -> Step:
         """See `newton_step`."""
@@ -171,6 +184,12 @@ class StepSolver:
         return made
 
 
+def rises(risk: ScoreRisk, state: State, primal: float) -> bool:
+    """Whether the objective of a state is above another by more than both may round to."""
+    value = 0.5 * float(np.vdot(state.coef, state.values)) + risk.terms(state.scores).loss
+    return not value <= primal + RISE * abs(primal)
+
+
 def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> float:
     """A length at which the slope along a step is a tenth of what it was; 0 where it does not descend.
 
@@ -185,7 +204,12 @@ def line_search(risk: ScoreRisk, state: State, step: Step, terms: RiskTerms) -> 
         return slope if slope == slope else math.inf
 
     first = linear + float(np.vdot(terms.slope, change))
-    if not first < 0:  # rounding alone: Newton's direction descends
+    terms_of_first = np.vdot(np.abs(state.coef), np.abs(step.values)) + np.vdot(
+        np.abs(terms.slope), np.abs(change)
+    )
+    # Newton's direction descends: a slope that is not below zero by more than its sum may round to is none,
+    # and to follow one would lead as far as lengths are tried.
+    if not first < -ROUNDING * float(terms_of_first):
         return 0.0
     low, high, low_slope, high_slope, length = 0.0, math.inf, first, math.inf, 1.0
     for _ in range(TRIALS):
