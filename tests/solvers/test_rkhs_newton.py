@@ -28,7 +28,7 @@ from assay.solvers.rkhs.constraint import (
 )
 from assay.solvers.rkhs.curved import GramOperator, LandmarkFactor
 from assay.solvers.rkhs.newton import solve_newton
-from assay.solvers.rkhs.problem import RKHSProblem, measure
+from assay.solvers.rkhs.problem import Function, RKHSProblem, measure, sides_of
 from assay.solvers.rkhs.softmax import SoftmaxProblem, measure_softmax, solve_softmax
 
 KERNEL = Gaussian(gamma=0.5)
@@ -313,3 +313,21 @@ def test_a_finite_feature_map_and_the_coefficients_give_one_function(rows):
                 0
             ]
         )
+
+
+def test_the_gap_is_the_objective_of_a_function_less_the_dual_value_of_a_point(rows):
+    X, y, _ = rows
+    rng, n = np.random.default_rng(3), len(y)
+    gram, cost = KERNEL.gram(X), rng.uniform(0.5, 2, size=n)
+    problem = RKHSProblem(Squared(), y, cost, True)
+    nu, alpha, b = rng.normal(size=n), rng.normal(size=n), 0.3
+    up, down = sides_of(nu).T
+    light = min(up.sum(), down.sum())
+    point = up * light / up.sum() - down * light / down.sum()
+    dual = -0.5 * point @ gram @ point - cost @ Squared().conjugate(y, -point / cost)
+    for coef, function in ((nu, None), (alpha, Function(alpha, gram @ alpha, alpha @ gram @ alpha))):
+        primal = 0.5 * coef @ gram @ coef + cost @ Squared().value(y, gram @ coef + b)
+        gap = measure(problem, nu, b, gram @ sides_of(nu), function)
+        assert gap.primal == pytest.approx(primal, rel=1e-12)
+        assert gap.gap == pytest.approx(primal - dual, rel=1e-12)
+        assert gap.dual == pytest.approx(dual, rel=1e-10)

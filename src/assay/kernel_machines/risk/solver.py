@@ -12,7 +12,16 @@ from assay.kernels import Kernel
 from assay.losses import Loss
 from assay.solvers.rkhs.constraint import OnPath, strength_of_radius
 from assay.solvers.rkhs.curved import GramOperator
-from assay.solvers.rkhs.problem import PERFECT, Array, RKHSGap, RKHSProblem, RKHSSolution, measure, sides_of
+from assay.solvers.rkhs.problem import (
+    PERFECT,
+    Array,
+    Function,
+    RKHSGap,
+    RKHSProblem,
+    RKHSSolution,
+    measure,
+    sides_of,
+)
 from assay.solvers.rkhs.solve import allowed, solve_rkhs
 
 SOURCE = "Sangnier §1.4.3; Wei §6.2.4; Rudi & Şimşekli §4.2"
@@ -67,20 +76,15 @@ def stand(problem: RKHSProblem[Loss], coef: Array, intercept: float, operator: G
     values = operator @ coef
     point = allowed(problem, coef, values + intercept)
     size = max(float(np.abs(coef).max(initial=0.0)), 1e-300)
-    gap = measure(problem, point, intercept, operator @ sides_of(point))
-    # Of the function as it is: the objective does not fall by what made its coefficients a dual point.
-    squared_norm = operator.squared_norm(coef, values)
-    row_loss = problem.cost * problem.loss.value(problem.target, values + intercept)
-    loss = float(row_loss.sum())
-    primal = 0.5 * squared_norm + loss
-    scale = max(gap.scale, abs(primal))
-    gap = gap._replace(primal=primal, squared_norm=squared_norm, row_loss=row_loss, scale=scale)
+    # The objective is that of the function as it is: it does not fall by what made a dual point of it.
+    function = Function(coef, values, operator.squared_norm(coef, values))
+    gap = measure(problem, point, intercept, operator @ sides_of(point), function)
     row = problem.loss_at_zero / len(problem.cost)
     return Standing(
         gap,
         float(np.abs(point - coef).max()) / size,
-        float(np.sqrt(squared_norm)),
-        loss / float(problem.cost.sum()),
+        float(np.sqrt(gap.squared_norm)),
+        float(gap.row_loss.sum()) / float(problem.cost.sum()),
         float(gap.row_gaps.max(initial=0.0)) / max(row, 1e-300),
     )
 

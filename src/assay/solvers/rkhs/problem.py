@@ -66,10 +66,11 @@ class RKHSSolution(NamedTuple):
 
 
 class RKHSGap(NamedTuple):
-    """Primal and dual value, and what separates them."""
+    """Primal value, what separates it from a dual value, and its parts."""
 
     primal: float
-    dual: float
+    gap: float
+    """Distance of the objective from a lower bound of its minimum."""
     squared_norm: float
     row_loss: Array
     """c ℓ of each row."""
@@ -78,14 +79,22 @@ class RKHSGap(NamedTuple):
     scale: float
 
     @property
-    def gap(self) -> float:
-        """Distance of the objective from a lower bound of its minimum."""
-        return max(self.primal - self.dual, 0.0)
+    def dual(self) -> float:
+        """A lower bound of the minimum."""
+        return self.primal - self.gap
 
     @property
     def relative(self) -> float:
         """The gap over the objective, or over what rounding leaves of its value at zero, if larger."""
         return self.gap / self.scale if self.scale > 0 else 0.0
+
+
+class Function(NamedTuple):
+    """Coefficients, K times them, and the square of the norm."""
+
+    coef: Array
+    values: Array
+    squared_norm: float
 
 
 def sides_of(coef: Array) -> Array:
@@ -112,27 +121,31 @@ def box(problem: RKHSProblem[SidedLoss]) -> tuple[Array, Array]:
         )
 
 
-def measure(problem: RKHSProblem, coef: Array, intercept: float, products: Array) -> RKHSGap:
-    """Primal value at (ν, b) and dual value at ν, made feasible, from K ν⁺ and K ν⁻.
+def measure(
+    problem: RKHSProblem, coef: Array, intercept: float, products: Array, function: Function | None = None
+) -> RKHSGap:
+    """Primal value at (ν, b) and its distance from the dual value at ν, made feasible, from K ν⁺ and K ν⁻.
 
-    With an intercept the dual point must have Σν = 0: the heavier of its sides is scaled down.
+    With an intercept the dual point μ must have Σμ = 0: the heavier side of ν is scaled down. The distance is
+    the sum of the rows' terms at μ and ½‖ν − μ‖², of which none is negative and none cancels, however large
+    the coefficients. `function` is the one whose primal value is asked for where it is not that of ν.
     """
     loss, y, cost, _ = problem
-    sides = sides_of(coef)
     values = products[:, 0] - products[:, 1]
-    squared_norm = max(float(coef @ values), 0.0)
+    alpha, values, squared_norm = function or Function(coef, values, max(float(coef @ values), 0.0))
     scores = values + intercept
     row_loss = cost * loss.value(y, scores)
     primal = 0.5 * squared_norm + float(row_loss.sum())
     row_dual = cost * loss.conjugate(y, -coef / cost)
     row_gaps = np.maximum(row_loss + row_dual + coef * scores, 0.0)
+    sides = sides_of(coef)
     share = balanced(sides.sum(axis=0)) if problem.fit_intercept else np.ones(2)
-    if np.all(share == 1.0):
-        dual = -0.5 * squared_norm - float(row_dual.sum())
-    else:
-        point, at = sides @ (share * [1.0, -1.0]), products @ (share * [1.0, -1.0])
-        dual = -0.5 * float(point @ at) - float(np.sum(cost * loss.conjugate(y, -point / cost)))
+    signs = share * [1.0, -1.0]
+    point, terms = sides @ signs, row_gaps
+    if np.any(share != 1.0):
+        terms = np.maximum(row_loss + cost * loss.conjugate(y, -point / cost) + point * scores, 0.0)
+    apart = 0.5 * max(float((alpha - point) @ (values - products @ signs)), 0.0)
     # The loss at zero matters to a fit that is nearly perfect alone.
     perfect = primal <= 1e-3 * float(np.max(np.abs(row_dual), initial=0.0)) or squared_norm == 0
     scale = max(abs(primal), PERFECT * problem.loss_at_zero) if perfect else abs(primal)
-    return RKHSGap(primal, dual, squared_norm, row_loss, row_gaps, scale)
+    return RKHSGap(primal, float(terms.sum()) , squared_norm, row_loss, row_gaps, scale)

@@ -68,14 +68,15 @@ def measure_softmax(problem: SoftmaxProblem, coef: Array, intercept: Array, prod
     squared_norm = max(float(np.vdot(coef, product)), 0.0)
     row_loss = cost * loss.value(problem.classes, scores)
     row_dual = cost * loss.conjugate(problem.classes, -coef / cost[:, None])
-    primal, dual = 0.5 * squared_norm + float(row_loss.sum()), -0.5 * squared_norm - float(row_dual.sum())
-    if problem.fit_intercept:
-        # With balanced columns the sum below is rounding; what is not balanced pays for the intercepts it
-        # shifts.
-        dual -= float(np.abs(coef.sum(axis=0)) @ np.abs(intercept))
     row_gaps = np.maximum(row_loss + row_dual + np.sum(coef * scores, axis=1), 0.0)
+    primal, gap = 0.5 * squared_norm + float(row_loss.sum()), float(row_gaps.sum())
+    if problem.fit_intercept:
+        # With balanced columns the sums below are rounding; what is not balanced pays for the intercepts it
+        # shifts.
+        sums = coef.sum(axis=0)
+        gap += float(np.abs(sums) @ np.abs(intercept) - sums @ intercept)
     scale = max(abs(primal), PERFECT * problem.loss_at_zero)
-    return RKHSGap(primal, dual, squared_norm, row_loss, row_gaps, scale)
+    return RKHSGap(primal, gap, squared_norm, row_loss, row_gaps, scale)
 
 
 def allowed_coefficients(problem: SoftmaxProblem, coef: Array) -> Array:
