@@ -316,7 +316,7 @@ def test_a_finite_feature_map_and_the_coefficients_give_one_function(rows):
 
 
 def test_the_gap_is_the_objective_of_a_function_less_the_dual_value_of_a_point(rows):
-    X, y, _ = rows
+    X, y, *_ = rows
     rng, n = np.random.default_rng(3), len(y)
     gram, cost = KERNEL.gram(X), rng.uniform(0.5, 2, size=n)
     problem = RKHSProblem(Squared(), y, cost, True)

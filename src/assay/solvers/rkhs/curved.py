@@ -1,7 +1,7 @@
 """Newton's linear system in the Hilbert space of a kernel, well conditioned as curvature vanishes.
 
 With W = M Mᵀ the second derivatives of the loss at the scores (one block per row), a Newton step d of the
-coefficients and δ of the intercepts solves d + W(K d + 1δᵀ) = ρ. With ρ = ρ₀ + M v₀ and d = ρ₀ + M v it becomes
+coefficients and δ of the intercepts solves d + W(K d + 1δᵀ) = ρ. With ρ = ρ₀ + M v₀ and d = ρ₀ + M v it is
 
     (I + MᵀKM) v = v₀ − Mᵀ(Kρ₀ + 1δᵀ),        1ᵀM v as the sum of the coefficients asks,
 

@@ -148,4 +148,4 @@ def measure(
     # The loss at zero matters to a fit that is nearly perfect alone.
     perfect = primal <= 1e-3 * float(np.max(np.abs(row_dual), initial=0.0)) or squared_norm == 0
     scale = max(abs(primal), PERFECT * problem.loss_at_zero) if perfect else abs(primal)
-    return RKHSGap(primal, float(terms.sum()) , squared_norm, row_loss, row_gaps, scale)
+    return RKHSGap(primal, float(terms.sum()) + apart, squared_norm, row_loss, row_gaps, scale)
