@@ -27,6 +27,9 @@ from assay.models.selection import (
 from assay.parameters import refusal
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-12
+"""Relative rounding of a correlation of a column with a residual."""
+
 GRID = np.geomspace(10.0, 1e-5, 25)
 """Penalties on the scale of the mean when none are given."""
 
@@ -88,14 +91,17 @@ class FittedPath(PenaltyPath):
 def penalty_grid(
     critical: float, size: Any, eps: float, owner: str, *, name: str = "n_alphas", depth: float = 1.0
 ) -> Array:
-    """Geometric grid from the critical strength, beyond which nothing changes, to eps · depth times it."""
+    """Geometric grid from the critical strength, beyond which nothing changes, to eps · depth times it.
+
+    It begins above by what a correlation may round to, so that nothing enters at its first value.
+    """
     if not isinstance(size, (int, np.integer)) or size < 1:
         raise refusal(owner, name, "an int at least 1", size)
     if not 0 < eps < 1:
         raise refusal(owner, "eps", "between 0 and 1", eps)
     if not np.isfinite(critical):
         raise refusal(owner, "alphas", "given when nothing of the penalty is an l1 norm", None)
-    top = critical if critical > 0 else 1.0
+    top = critical * (1 + ROUNDING) if critical > 0 else 1.0
     return np.geomspace(top, eps * depth * top, size)
 
 
