@@ -115,6 +115,17 @@ def test_all_numbers_of_bins_are_counted_by_one_sort():
             HistogramDensity(bins=bins, support=(0, 1)).fit(outside)
 
 
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_a_row_is_looked_up_in_the_cell_that_counts_it(n_features):
+    """0.3 / 0.1 is below 3 and 0.3 · 10 is not: one formula must place rows for both."""
+    X = np.round(np.random.default_rng(6).random((400, n_features)), 2)
+    model = HistogramDensity(bins=10, support=(0, 1)).fit(X)
+    rows_beside = model.pdf(X) * len(X) * model.volume_
+    assert np.all(rows_beside > 0.5)
+    # Each occupied cell has one row's worth of these shares.
+    assert_allclose(np.sum(1 / rows_beside), np.count_nonzero(model.counts_), rtol=1e-9)
+
+
 def test_the_end_of_the_grid_is_seen():
     X = BETA.rvs(400, random_state=0)[:, None]
     assert len(HistogramDensity(support=(0, 1)).fit(X).candidates_) == np.ceil(4 * 400 ** (1 / 3))

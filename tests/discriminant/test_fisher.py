@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -16,6 +19,7 @@ from assay.discriminant import (
     optimal_threshold,
 )
 
+R_NUMBERS = json.loads((Path(__file__).parents[1] / "reference/discriminant.json").read_text())
 SHARED = np.array([[2.0, 0.6], [0.6, 0.5]])
 
 
@@ -91,6 +95,21 @@ def test_many_classes_solve_the_generalised_eigenproblem():
         nearest = np.linalg.norm(Z[:, None] - centers, axis=2).argmin(axis=1)
         assert np.array_equal(fitted.predict(X), nearest)
     assert shares.size == 3
+
+
+@pytest.mark.spec("sangnier/M-1.1.5-a")
+def test_axes_and_posteriors_are_those_of_fda_in_r():
+    X, y = iris(return_X_y=True)
+    rows, numbers = np.array(R_NUMBERS["rows"]) - 1, R_NUMBERS["fda"]
+    fisher, linear = FisherDiscriminant().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(100 * np.cumsum(fisher.explained_variance_ratio_), numbers["explained"])
+    # R gives λ/(1 + λ): the variance between the classes over that of all rows.
+    assert_allclose(fisher.eigenvalues_ / (1 + fisher.eigenvalues_), numbers["correlations"])
+    variates = np.array(numbers["variates"])
+    for found in (fisher.transform(X) - fisher.transform(X).mean(axis=0), linear.transform(X)):
+        signs = np.sign(found[rows[0]] * variates[0])
+        assert_allclose(found[rows] * signs, variates, atol=1e-9)
+    assert_allclose(linear.predict_proba(X[rows]), numbers["posterior"], atol=1e-9)
 
 
 @pytest.mark.spec("sangnier/M-1.1.5-a")

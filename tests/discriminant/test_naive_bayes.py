@@ -17,6 +17,9 @@ from sklearn.linear_model import LogisticRegression
 
 from assay.datasets import iris
 from assay.discriminant import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
+from assay.discriminant.naive_bayes.binned_columns import bins_of
+from assay.discriminant.naive_bayes.columns import chosen_columns
+from assay.discriminant.naive_bayes.loops import count_bins, share_to_nodes
 from assay.rows import rows
 from blocks import small_blocks
 
@@ -202,6 +205,25 @@ def test_every_family_is_its_law_and_columns_multiply(table):
     assert_allclose(without, expected - kernel + normal, atol=2e-7)
     assert model.certify(X, y).holds
     assert model.score(X, y) > NaiveBayes().fit(X[:, :1], y).score(X[:, :1], y)
+
+
+def test_values_on_borders_are_counted_where_a_search_among_the_edges_finds_them(rng):
+    X = np.round(rng.standard_normal((600, 3)), 1)
+    X[::7, 1] = np.nan
+    codes, weights = rng.integers(0, 3, 600), rng.random(600)
+    table = chosen_columns(X, np.arange(3))
+    edges = np.linspace([-1.5, -2.0, -2.1], [1.5, 2.0, 2.1], 8, axis=1)
+    counts, shared = np.zeros((3, 3, 7)), np.zeros((3, 3, 8))
+    count_bins(table, codes, weights, edges, counts)
+    share_to_nodes(table, codes, weights, edges, shared)
+    for j, (low, *_, high) in enumerate(edges):
+        there = ~np.isnan(X[:, j])
+        x, k, weight = X[there, j], codes[there], weights[there]
+        wanted = np.bincount(7 * k + bins_of(x, edges[j]), weight, 21).reshape(3, 7)
+        assert_allclose(counts[:, j], wanted, atol=1e-12)
+        # Shared out by their distance: what each node gets is the mean of a hat about it.
+        hats = np.maximum(0, 1 - np.abs(np.clip(x, low, high)[:, None] - edges[j]) / (edges[j][1] - low))
+        assert_allclose(shared[:, j], (np.eye(3)[k] * weight[:, None]).T @ hats, atol=1e-12)
 
 
 def test_a_kernel_density_has_integral_one_and_is_near_the_sum_of_kernels(rng):

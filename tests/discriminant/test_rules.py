@@ -91,6 +91,8 @@ def test_costs_move_the_bayes_rule_to_least_expected_cost():
     assert np.mean(spent) < np.mean(plain)
     exact = 0.5 * norm.sf(np.log(0.25) / 2, -1) + 0.5 * 4 * norm.cdf(np.log(0.25) / 2, 1)
     assert model.bayes_risk_ == pytest.approx(exact, abs=4 * np.std(spent) / np.sqrt(2000))
+    eta = law.posterior(X)[:, 1]
+    assert model.bayes_risk_ == pytest.approx(np.mean(np.minimum(4 * eta, 1 - eta)))
 
 
 def test_labels_of_another_law_fail_the_certificates():

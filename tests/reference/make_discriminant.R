@@ -1,7 +1,6 @@
-# Reference numbers of discriminant analysis: MASS::lda, MASS::qda, and Box's M by its formula.
+# Reference numbers of discriminant analysis: MASS::lda, MASS::qda, mda::fda, and Box's M by its formula.
 # Rscript tests/reference/make_discriminant.R writes discriminant.json beside itself.
-library(MASS)
-library(jsonlite)
+suppressPackageStartupMessages({library(MASS); library(mda); library(jsonlite)})
 
 here <- dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE)))
 X <- as.matrix(iris[, 1:4])
@@ -11,6 +10,7 @@ linear <- lda(X, y)
 even <- lda(X, y, prior = c(0.2, 0.3, 0.5))
 out <- lda(X, y, CV = TRUE)
 quadratic <- qda(X, y)
+fisher <- fda(Species ~ ., data = iris)
 
 box_m <- function(X, y) {
   groups <- split(as.data.frame(X), y)
@@ -28,7 +28,9 @@ box_m <- function(X, y) {
 
 rows <- c(1, 60, 71, 84, 107, 120, 134)
 result <- list(
-  made_with = list(R = R.version.string, MASS = as.character(packageVersion("MASS"))),
+  made_with = list(
+    R = R.version.string, MASS = as.character(packageVersion("MASS")), mda = as.character(packageVersion("mda"))
+  ),
   rows = rows,
   lda = list(
     scaling = unname(linear$scaling), svd = linear$svd, means = unname(linear$means),
@@ -37,6 +39,11 @@ result <- list(
   lda_priors = list(posterior = unname(predict(even)$posterior)[rows, ]),
   lda_leave_one_out = list(class = as.integer(out$class), posterior = unname(out$posterior)[rows, ]),
   qda = list(posterior = unname(predict(quadratic)$posterior)[rows, ], log_determinants = unname(quadratic$ldet)),
+  fda = list(
+    explained = unname(fisher$percent.explained), correlations = unname(fisher$values),
+    variates = unname(predict(fisher, iris, type = "variates"))[rows, ],
+    posterior = unname(predict(fisher, iris, type = "posterior"))[rows, ]
+  ),
   box_m = box_m(X, y)
 )
 write(toJSON(result, digits = NA, auto_unbox = TRUE, pretty = TRUE), file.path(here, "discriminant.json"))

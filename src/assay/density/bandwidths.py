@@ -50,11 +50,11 @@ class Chosen(NamedTuple):
     curve: Array
     bound: ErrorBound | None = None
 
-    @property
-    def places_inside(self) -> int:
-        """Places of the least point of the curve from the nearer end of the grid."""
-        least = int(np.argmin(self.curve))
-        return min(least, len(self.curve) - 1 - least)
+
+def places_inside(curve: Array) -> int:
+    """Places of the least point of a curve from the nearer end of its grid."""
+    least = int(np.argmin(curve))
+    return min(least, len(curve) - 1 - least)
 
 
 NO_CURVE = np.empty(0)

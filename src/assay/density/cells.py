@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.density.loops import count_line
 from assay.rows import Block
 
 Array = NDArray[np.float64]
@@ -39,6 +40,14 @@ def gather(places: NDArray[np.int64], mass: Array, sums: Array, squares: Array) 
     return Cells(unique, total(mass), *by_column)
 
 
+def in_cells(rows: Array, origin: Any, width: Any) -> Array:
+    """Numbers in units of cells from an origin: what is counted and what is looked up is in the cell ⌊·⌋.
+
+    The one home of this quotient: written in another way it may round to the other side of a border.
+    """
+    return np.asarray((rows - origin) / width)
+
+
 def cells_of_block(block: Block, origin: Array, width: Array, limit: NDArray | None, moments: bool) -> Cells:
     """The cells of the rows of a block; rows of weight zero are in none.
 
@@ -47,7 +56,7 @@ def cells_of_block(block: Block, origin: Array, width: Array, limit: NDArray | N
     """
     weight = block.weights
     rows, weight = np.asarray(block.X, dtype=np.float64)[weight > 0], weight[weight > 0]
-    scaled = (rows - origin) / width
+    scaled = in_cells(rows, origin, width)
     places = np.floor(scaled).astype(np.int64)
     if limit is not None:
         places = np.minimum(places, limit - 1)
@@ -61,19 +70,22 @@ def cells_of_block(block: Block, origin: Array, width: Array, limit: NDArray | N
 def line_masses(block: Block, low: float, size: float, tried: NDArray[np.int64]) -> Array:
     """Weight in each cell of a line cut into m equal ones, one m after the other; ends take what is beyond.
 
-    The place ⌊(x − low)/width⌋ rises with x, so that sorted numbers need one search per border, by the very
-    place that each number has, whatever the number of cuts.
+    The place of `in_cells` rises with x, so that sorted numbers need one search per border, by the very place
+    that each number has, whatever the number of cuts.
     """
     x = np.asarray(block.X, dtype=np.float64)[:, 0]
     if len(tried) == 1:
-        m = int(tried[0])
-        scaled = (x - low) / (size / m)
-        np.clip(np.floor(scaled, out=scaled), 0, m - 1, out=scaled)
-        return np.bincount(scaled.astype(np.int64), block.weight, m).astype(np.float64)
-    weight = block.weights
-    x, weight = x[weight > 0], weight[weight > 0]
-    order = np.argsort(x, kind="stable")
-    x, mass = x[order], np.concatenate([[0.0], np.cumsum(weight[order])])
+        masses = np.zeros(int(tried[0]))
+        weight = np.empty(0) if block.weight is None else block.weights
+        count_line(x, weight, low, size / len(masses), masses)
+        return masses
+    if block.weight is None:
+        x, mass = np.sort(x), np.arange(len(x) + 1, dtype=np.float64)
+    else:
+        there = block.weights > 0
+        x, weight = x[there], block.weights[there]
+        order = np.argsort(x, kind="stable")
+        x, mass = x[order], np.concatenate([[0.0], np.cumsum(weight[order])])
     borders = np.concatenate([np.arange(1, m + 1) for m in tried])
     width, is_last = np.repeat(size / tried, tried), np.repeat(tried, tried) == borders
     # Halving, from where rounding leaves no doubt: x[first − 1] is below the border, x[last] is not.
@@ -81,7 +93,7 @@ def line_masses(block: Block, low: float, size: float, tried: NDArray[np.int64])
     first, last = np.searchsorted(x, at - doubt), np.searchsorted(x, at + doubt, side="right")
     while np.any(first < last):
         middle = np.minimum((first + last) // 2, len(x) - 1)
-        is_below = np.floor((x[middle] - low) / width) < borders
+        is_below = np.floor(in_cells(x[middle], low, width)) < borders
         is_open = first < last
         first = np.where(is_open & is_below, middle + 1, first)
         last = np.where(is_open & ~is_below, middle, last)

@@ -14,6 +14,7 @@ from assay.density.cells import (
     Cells,
     Extent,
     cells_of_block,
+    in_cells,
     join_cells,
     join_extents,
     line_masses,
@@ -296,7 +297,7 @@ class HistogramHeights(NamedTuple):
         """Height of the cell of each row, 0 outside."""
         low, high = self.support.T
         inside = np.all((rows >= low) & (rows <= high), axis=1)
-        scaled = np.where(inside[:, np.newaxis], (rows - low) / (high - low) * self.bins, 0.0)
+        scaled = np.where(inside[:, np.newaxis], in_cells(rows, low, (high - low) / self.bins), 0.0)
         places = np.minimum(np.floor(scaled).astype(np.int64), self.bins - 1)
         found = places_among(self.cells, places)
         return np.where(inside & (found >= 0), self.heights[found], 0.0)

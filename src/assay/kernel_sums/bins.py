@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from assay.kernel_sums.line import GAUSSIAN_REACH
-from assay.loops import compiled, exp
+from assay.loops import compiled, exp, inlined
 from assay.rows import ordered_map
 
 Array = NDArray[np.float64]
@@ -35,6 +35,14 @@ class GridSums(NamedTuple):
     error: float
 
 
+@inlined
+def shared_place(value, low, inverse, last):  # type: ignore[no-untyped-def]
+    """The lower of the two bins around a number, at most `last`, and the share of the upper one."""
+    place = (value - low) * inverse
+    bin_ = min(max(np.int64(np.floor(place)), 0), last)
+    return bin_, min(max(place - bin_, 0.0), 1.0)
+
+
 @compiled
 def linear_bins(x, weight, low, step, masses):  # type: ignore[no-untyped-def]
     """Share each weight between the two bins around it; returns Σ w f(1 − f), f the share of the upper.
@@ -44,9 +52,7 @@ def linear_bins(x, weight, low, step, masses):  # type: ignore[no-untyped-def]
     last, cross = masses.shape[0] - 2, 0.0
     inverse = 1.0 / step
     for i in range(x.shape[0]):
-        place = (x[i] - low) * inverse
-        bin_ = min(max(np.int64(np.floor(place)), 0), last)
-        share = min(max(place - bin_, 0.0), 1.0)
+        bin_, share = shared_place(x[i], low, inverse, last)
         w = weight[i] if weight.shape[0] > 0 else 1.0
         masses[bin_] += w * (1.0 - share)
         masses[bin_ + 1] += w * share
@@ -73,9 +79,10 @@ def moment_bins(x, weight, low, step, moments):  # type: ignore[no-untyped-def]
 def dots_at(padded, votes, every, out):  # type: ignore[no-untyped-def]
     """Dot products of the votes with the bins from every so many places on."""
     for p in range(out.shape[0]):
-        total = 0.0
-        for j in range(votes.shape[0]):
-            total += padded[p * every + j] * votes[j]
+        # A slice, not a sum of indices: that might be negative, and the compiler would not vectorise.
+        total, window = 0.0, padded[p * every : p * every + votes.shape[0]]
+        for j in range(window.shape[0]):
+            total += window[j] * votes[j]
         out[p] = total
 
 

@@ -11,6 +11,7 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, agreement, at_least, at_most
+from assay.density.bandwidths import places_inside
 from assay.kernel_sums import SmoothingKernel
 
 SOURCE = "Douc & Le Corff §2.2"
@@ -39,9 +40,7 @@ def kernel_certificates(model: Any) -> list[Certificate]:
         claim = "The kernel has the order that the Hölder class asks for."
         found.append(at_least(claim, "order of the kernel", kernel.order, math.floor(beta), SOURCE))
     if len(model.criterion_):
-        least = int(np.argmin(model.criterion_))
-        inside = min(least, len(model.criterion_) - 1 - least)
-        claim = "The criterion is least inside the bandwidths tried."
+        claim, inside = "The criterion is least inside the bandwidths tried.", places_inside(model.criterion_)
         found.append(at_least(claim, "places from the ends of the grid", inside, 1, "Douc & Le Corff §2.2.3"))
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates
-from assay.density.bandwidths import NO_CURVE, Chosen, choose, column_scales, holder_kernel
+from assay.density.bandwidths import NO_CURVE, Chosen, choose, column_scales, holder_kernel, places_inside
 from assay.density.base import Array, PdfInterval, RoomDensity, check_spread, check_volume
 from assay.density.kernel.certificates import kernel_certificates, measured_certificates
 from assay.density.kernel.domains import DOMAINS
@@ -283,10 +283,7 @@ class KernelDensity(RoomDensity):
         return np.broadcast_to(given, (n_features, 2)).copy()
 
     def _warn_of_the_border(self) -> None:
-        if (
-            len(self.criterion_)
-            and min(np.argmin(self.criterion_), len(self.criterion_) - 1 - np.argmin(self.criterion_)) == 0
-        ):
+        if len(self.criterion_) and places_inside(self.criterion_) == 0:
             convergence.warn(
                 "The criterion of 'ucv' is least at an end of the bandwidths tried: give 'bandwidths' that "
                 "reach further, or another rule where rows are repeated."

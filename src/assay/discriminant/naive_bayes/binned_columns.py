@@ -9,8 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.discriminant.naive_bayes.columns import Array, ColumnFamily, ColumnLaws, Share, relative
-from assay.discriminant.naive_bayes.loops import count_levels, level_log_density, raise_to_highest
+from assay.discriminant.naive_bayes.columns import (
+    Array,
+    ColumnFamily,
+    ColumnLaws,
+    Share,
+    chosen_columns,
+    relative,
+)
+from assay.discriminant.naive_bayes.loops import (
+    count_bins,
+    count_levels,
+    level_log_density,
+    raise_to_highest,
+    widen_ranges,
+)
 from assay.parameters import LARGEST, SMALLEST
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.moments import too_large
@@ -275,12 +288,8 @@ class HistogramFamily(ColumnFamily):
 
     def gather(self, share: Share, state: Bins) -> BinCounts:
         """Statistics of one block."""
-        n_bins, k = state.edges.shape[1] - 1, share.n_classes
-        counts = np.zeros((k, len(state.edges), n_bins))
-        for j, edges in enumerate(state.edges):
-            there = ~np.isnan(share.X[:, j])
-            places = share.codes[there] * n_bins + bins_of(share.X[there, j], edges)
-            counts[:, j] = np.bincount(places, share.weights[there], k * n_bins).reshape(k, n_bins)
+        counts = np.zeros((share.n_classes, len(state.edges), state.edges.shape[1] - 1))
+        count_bins(share.X, share.codes, share.weights, state.edges, counts)
         return BinCounts(counts)
 
     def estimate(self, statistics: BinCounts, state: Bins) -> HistogramLaws:
@@ -302,9 +311,11 @@ class HistogramFamily(ColumnFamily):
 
 def column_ranges(block: Block, columns: NDArray[np.intp]) -> tuple[Array, Array]:
     """Smallest and largest value of some columns among the rows that count; ±infinity without any."""
-    X = block.dense[:, columns].astype(np.float64)
-    X = X if block.weight is None else X[block.weight > 0]
-    return np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    X = chosen_columns(block.dense, columns)
+    X = X if block.weight is None else frozen(X[block.weight > 0])
+    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    widen_ranges(X, low, high)
+    return low, high
 
 
 def merge_ranges(left: tuple[Array, Array], right: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -42,6 +42,14 @@ class Share(NamedTuple):
         return marks
 
 
+def chosen_columns(X: NDArray, columns: NDArray[np.intp]) -> Array:
+    """Some columns of an array in float64 and C order; read-only, so that one compiled loop serves all."""
+    part = X if len(columns) == X.shape[1] else X[:, columns]
+    whole = np.ascontiguousarray(part, dtype=np.float64).view()
+    whole.flags.writeable = False
+    return whole
+
+
 class ColumnLaws(ClassLaws):
     """Laws of a group of columns, one per class, with a linear form where there is one."""
 

@@ -18,6 +18,7 @@ from assay.discriminant.naive_bayes.binned_columns import (
     open_ranges,
 )
 from assay.discriminant.naive_bayes.columns import Array, ColumnLaws, Share
+from assay.discriminant.naive_bayes.loops import share_to_nodes
 from assay.kernel_sums import KernelSums
 from assay.rows import Rows
 
@@ -97,16 +98,8 @@ class KernelFamily(HistogramFamily):
 
     def gather(self, share: Share, state: Bins) -> NodeCounts:  # type: ignore[override]
         """Statistics of one block."""
-        k, counts = share.n_classes, np.zeros((share.n_classes, *state.edges.shape))
-        for j, nodes in enumerate(state.edges):
-            there = ~np.isnan(share.X[:, j])
-            place = (share.X[there, j] - nodes[0]) / (nodes[1] - nodes[0])
-            left = np.clip(np.floor(place).astype(np.intp), 0, N_NODES - 2)
-            upper = np.clip(place - left, 0.0, 1.0)
-            codes, weights = share.codes[there] * N_NODES + left, share.weights[there]
-            flat = np.bincount(codes, weights * (1 - upper), k * N_NODES)
-            flat += np.bincount(codes + 1, weights * upper, k * N_NODES)
-            counts[:, j] = flat.reshape(k, N_NODES)
+        counts = np.zeros((share.n_classes, *state.edges.shape))
+        share_to_nodes(share.X, share.codes, share.weights, state.edges, counts)
         return NodeCounts(counts)
 
     def estimate(self, statistics: NodeCounts, state: Bins) -> KernelLaws:  # type: ignore[override]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.kernel_sums.bins import shared_place
 from assay.loops import compiled
 
 Array = NDArray[np.float64]
@@ -48,6 +49,56 @@ def gaussian_log_density(
                 term = constants[k, j] - half_precisions[k, j] * value * value
                 total += term if value == value else 0.0
             out[i, k] = total
+
+
+@compiled
+def widen_ranges(rows: Array, low: Array, high: Array) -> None:
+    """Lower and raise the ends of the columns to their values."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            low[j] = value if value < low[j] else low[j]
+            high[j] = value if value > high[j] else high[j]
+
+
+@compiled
+def count_bins(rows: Array, codes: NDArray[np.intp], weights: Array, edges: Array, counts: Array) -> None:
+    """Add the weight of each row to the counts (K, d, B) of its bins; the outermost take what is beyond.
+
+    The width tells the bin but for rounding, and the edges settle it: the last that is at most the value.
+    """
+    last = counts.shape[2] - 1
+    inverse = (last + 1) / (edges[:, last + 1] - edges[:, 0])
+    for i in range(rows.shape[0]):
+        k, weight = codes[i], weights[i]
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if value == value:
+                place, bin_ = (value - edges[j, 0]) * inverse[j], 0
+                if place >= last:
+                    bin_ = last
+                elif place > 0.0:
+                    bin_ = int(place)
+                while bin_ < last and value >= edges[j, bin_ + 1]:
+                    bin_ += 1
+                while bin_ > 0 and value < edges[j, bin_]:
+                    bin_ -= 1
+                counts[k, j, bin_] += weight
+
+
+@compiled
+def share_to_nodes(rows: Array, codes: NDArray[np.intp], weights: Array, nodes: Array, counts: Array) -> None:
+    """Share the weight of each row between the nodes beside it in each column, counts of shape (K, d, G)."""
+    last = nodes.shape[1] - 2
+    inverse = (last + 1) / (nodes[:, last + 1] - nodes[:, 0])
+    for i in range(rows.shape[0]):
+        k, weight = codes[i], weights[i]
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if value == value:
+                lower, share = shared_place(value, nodes[j, 0], inverse[j], last)
+                counts[k, j, lower] += weight * (1.0 - share)
+                counts[k, j, lower + 1] += weight * share
 
 
 @compiled

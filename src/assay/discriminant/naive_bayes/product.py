@@ -18,6 +18,7 @@ from assay.discriminant.naive_bayes.columns import (
     ColumnLaws,
     PoissonLaws,
     Share,
+    chosen_columns,
 )
 from assay.discriminant.naive_bayes.gaussian_columns import FlatColumnError, GaussianLaws
 from assay.discriminant.naive_bayes.kernel_columns import KernelLaws
@@ -127,14 +128,6 @@ def columns_of(block: Block, columns: NDArray[np.intp], *, sparse: bool) -> Any:
     if block.is_sparse and sparse and len(columns) == block.X.shape[1]:
         return block.X.astype(np.float64)
     return chosen_columns(block.dense, columns)
-
-
-def chosen_columns(X: NDArray, columns: NDArray[np.intp]) -> Array:
-    """Some columns of an array in float64 and C order; read-only, so that one compiled loop serves all."""
-    part = X if len(columns) == X.shape[1] else X[:, columns]
-    whole = np.ascontiguousarray(part, dtype=np.float64).view()
-    whole.flags.writeable = False
-    return whole
 
 
 class ProductLaws(ClassLaws):
