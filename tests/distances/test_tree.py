@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from assay.distances.loops import bunch_bounds, farthest_bound, leaf_distances, nearest_bound
+from assay.distances.loops import (
+    bunch_bounds,
+    bunch_far_bounds,
+    farthest_bound,
+    leaf_distances,
+    nearest_bound,
+)
 from assay.distances.radius_loops import merge_runs
 from assay.distances.tree import (
     BUNCH,
@@ -133,7 +139,11 @@ def test_a_wide_tree_has_the_nodes_of_the_tree_four_levels_at_a_time(rng, n_poin
         bunch_bounds(wide.corners, entry, point, power, bounds)
         single = [nearest_bound(tree.boxes, node, point, point, power) for node in own]
         assert_array_equal(bounds[: len(own)], single)
-        assert balls or np.all(bounds[len(own) :] == np.inf)
+        if not balls:
+            assert np.all(bounds[len(own) :] == np.inf)
+            bunch_far_bounds(wide.corners, entry, point, power, bounds)
+            single = [farthest_bound(tree.boxes, node, point, point, power) for node in own]
+            assert_array_equal(bounds[: len(own)], single)
 
 
 @pytest.mark.parametrize("power", METRICS)

@@ -97,13 +97,17 @@ def test_a_fixed_number_of_neighbours_keeps_an_excess_that_falls_over_odd_number
 
 
 @pytest.mark.spec("rudi/T6.5")
-def test_an_even_number_is_no_better_than_the_odd_one_below_and_can_be_worse_than_one():
+def test_an_even_number_is_worse_than_the_odd_one_below_where_ties_go_to_the_less_likely_class():
     for k in (2, 4, 10):
         # With a tie to class 1 the average over η and 1 − η is that of k − 1; each alone may be far worse.
         both = [nearest_neighbor_risk([eta, 1 - eta], k) for eta in GRID]
         odd = [nearest_neighbor_risk([eta, 1 - eta], k - 1) for eta in GRID]
         assert_allclose(both, odd, atol=1e-12)
-    # η = 0.4: the tie goes to class 1, the wrong one more often than not.
+        for eta in GRID[1:-1]:
+            gain = nearest_neighbor_risk([eta], k - 1) - nearest_neighbor_risk([eta], k)
+            # P(B < k/2) and P(B ≥ k/2) differ from those of k − 1 by half of the ties.
+            assert_allclose(gain, (eta - 0.5) * binom.pmf(k // 2, k, eta), atol=1e-12)
+    # η = 0.4: the tie goes to class 1, the wrong one more often than not, and two are worse than one.
     assert nearest_neighbor_risk([0.4], 2) > nearest_neighbor_risk([0.4], 1)
     # A tie happens in the simulation too, with the rule of the notes.
     rng, n_rows = np.random.default_rng(0), 20_000

@@ -14,15 +14,16 @@ from sklearn.utils.validation import has_fit_parameter
 from assay import parameters
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.discriminant.gaussian.laws import LOG_TWO_PI
+from assay.discriminant.gaussian.moments import class_moments
 from assay.discriminant.generative import ClassLaws, Family, GenerativeModel, posterior_block
 from assay.discriminant.priors import PRIORS
 from assay.models.capabilities import Density, require_memory
 from assay.parameters import LARGEST, Domain
 from assay.randomness import generator
-from assay.rows import Block, Rows
+from assay.rows import Block, MappedRows, MemoryRows, Rows
 from assay.solvers.least_squares.moments import too_large
 
-INSTEAD = "take GaussianNB or QuadraticDiscriminantAnalysis, whose statistics add up over rows"
+INSTEAD = "take a density that walks, such as BinnedKernelDensity, or QuadraticDiscriminantAnalysis"
 SOURCE = "Wei §7.3.1"
 
 LOOKED_AT = 512
@@ -68,18 +69,43 @@ class FittedDensities(NamedTuple):
 
 
 class DensityFamily(Family):
-    """Copies of one density, each fitted to the rows of its class, which must be in memory."""
+    """Copies of one density, each fitted to the rows of its class."""
 
     def __init__(self, density: Any) -> None:
         self.density = density
 
+    @property
+    def walks(self) -> bool:
+        """Whether rows may live outside memory: the density is of this house and does not keep them."""
+        is_own = isinstance(self.density, Density) and not hasattr(self.density, "_memory_reason")
+        return self.density is None or is_own
+
     def gather(self, data: Any, n_classes: int) -> FittedDensities:
         """Fit each class."""
+        if not isinstance(data, MemoryRows):
+            return self._walked(data, n_classes)
         codes = data.y.astype(np.intp)
         weight = np.bincount(codes, data.weight, minlength=n_classes).astype(np.float64)
         return FittedDensities(
             weight, [self._fit(data, np.flatnonzero(codes == k)) for k in range(n_classes)]
         )
+
+    def _walked(self, data: Rows, n_classes: int) -> FittedDensities:
+        """Fit each class to all rows, those of other classes without weight; normal laws by one walk."""
+        if self.density is None:
+            moments = class_moments(data, n_classes, apart=True)
+            heavy = np.where(moments.weight > 0, moments.weight, 1.0)[:, None, None]
+            laws = zip(moments.weight, moments.means, moments.scatters / heavy, strict=True)
+            fitted = [GaussianDensity().of_moments(*law) if n > 0 else None for n, *law in laws]
+            return FittedDensities(moments.weight, fitted)
+        weight = data.reduce(weights_of_classes, n_classes)
+        parts = [MappedRows(data, of_class, k, has_weight=True) for k in range(n_classes)]
+        for part in parts:
+            part.feature_names = None  # the classifier itself matches columns by name
+        fitted = [
+            clone(self.density).fit(part) if n > 0 else None for n, part in zip(weight, parts, strict=True)
+        ]
+        return FittedDensities(weight, fitted)
 
     def _fit(self, data: Any, rows: NDArray[np.intp]) -> Any:
         density = GaussianDensity() if self.density is None else clone(self.density)
@@ -103,6 +129,18 @@ class DensityFamily(Family):
         return DensityLaws(statistics.densities)
 
 
+def of_class(block: Block, k: int) -> Block:
+    """The rows of a block, those of other classes without weight."""
+    assert block.y is not None
+    return block._replace(y=None, weight=block.weights * (block.y == k))
+
+
+def weights_of_classes(block: Block, n_classes: int) -> NDArray:
+    """Weights of the classes in one block."""
+    assert block.y is not None
+    return np.bincount(block.y.astype(np.intp), block.weight, n_classes).astype(np.float64)
+
+
 class GaussianDensity(Density):
     """The normal law of some rows, with `var_smoothing` of the largest variance on the diagonal.
 
@@ -121,14 +159,18 @@ class GaussianDensity(Density):
         rows = np.asarray(X, dtype=np.float64)
         weight = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.mean_ = weight @ rows / weight.sum()
-        with np.errstate(over="ignore", invalid="ignore"):
-            centred = rows - self.mean_
+            mean = weight @ rows / weight.sum()
+            centred = rows - mean
             covariance = (weight[:, None] * centred).T @ centred / weight.sum()
+        return self.of_moments(mean, covariance)
+
+    def of_moments(self, mean: NDArray, covariance: NDArray) -> Self:
+        """The law of a mean and a covariance."""
+        self.mean_ = mean
         if not np.isfinite(covariance).all() or np.abs(covariance).max(initial=0.0) > LARGEST:
             raise too_large("X")
         largest = float(np.diagonal(covariance).max(initial=0.0))
-        self.covariance_ = covariance + self.var_smoothing * (largest or 1.0) * np.eye(rows.shape[1])
+        self.covariance_ = covariance + self.var_smoothing * (largest or 1.0) * np.eye(len(mean))
         return self
 
     def score_samples(self, X: Any) -> NDArray:
@@ -152,7 +194,9 @@ class GenerativeClassifier(GenerativeModel):
         P(Y = k) = π_k,   X | Y = k ~ p̂_k,        predicts argmax_k log π_k + log p̂_k(x).
 
     by fitting a copy of the density to the rows of each class: a kernel density, a mixture, a
-    Gaussian law whose covariance follows a graph: anything with `fit` and `score_samples`.
+    Gaussian law whose covariance follows a graph: anything with `fit` and `score_samples`. Rows on disk or on
+    a cluster are walked once for normal laws, and once for each class for densities that do not keep their
+    rows (`HistogramDensity`, `BinnedKernelDensity`); others need their rows in memory.
 
     Assumes: what the density assumes, within each class.
 
@@ -246,12 +290,13 @@ class GenerativeClassifier(GenerativeModel):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
+        X : array-like or frame of shape (n_samples, n_features); path, Arrow or Dask where the density walks
+        y : array-like of shape (n_samples,), or column name
+        sample_weight : array-like of shape (n_samples,), or column name, optional
             A weight of 2 means the row counts twice; whole numbers where the density takes no weights.
         """
-        require_memory(self, X, instead=INSTEAD)
+        if not self._family().walks:
+            require_memory(self, X, instead=INSTEAD)
         return super().fit(X, y, sample_weight)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -262,7 +307,8 @@ class GenerativeClassifier(GenerativeModel):
         X, y, sample_weight
             The data of the fit.
         """
-        require_memory(self, X, instead="certify on a sample of them")
+        if not self._family().walks:
+            require_memory(self, X, instead="certify on a sample of them")
         return super().certify(X, y, sample_weight)
 
     def _family(self) -> DensityFamily:
@@ -287,7 +333,8 @@ class GenerativeClassifier(GenerativeModel):
         return at_most(claim, "deviation of posteriors", worst, bound, SOURCE)
 
     def _certify_more(self, data: Any) -> list[Certificate]:
-        rows = data.X[np.linspace(0, len(data.X) - 1, min(LOOKED_AT, len(data.X))).astype(np.intp)]
+        n_rows = data.shape[0]
+        rows = data.take(np.unique(np.linspace(0, n_rows - 1, min(LOOKED_AT, n_rows)).astype(np.intp)))
         fresh = self._family().estimate(self._family().gather(data, len(self.classes_)))
         pairs = {"log-densities": (self._laws().log_density(rows), fresh.log_density(rows))}
         claim = "A fresh fit of each density gives the same log-densities."

@@ -124,6 +124,24 @@ def bunch_bounds(corners, entry, point, power, bounds):  # type: ignore[no-untyp
             bounds[i] = moved_by_radius(corners, radius, corners.shape[2], bound, -1.0, power)
 
 
+@_exact_inlined
+def bunch_far_bounds(corners, entry, point, power, bounds):  # type: ignore[no-untyped-def]
+    """`farthest_bound` of a point for the children of an entry of a `WideTree` of boxes."""
+    for i in range(BUNCH):
+        bounds[i] = point[0] - point[0]
+    for f in range(corners.shape[2]):
+        value = point[f]
+        for i in range(BUNCH):
+            below, above = value - corners[entry, 0, f, i], corners[entry, 1, f, i] - value
+            side = below if below > above else above
+            if power == 2:
+                bounds[i] += side * side
+            elif power == 1:
+                bounds[i] += side
+            else:
+                bounds[i] = side if side > bounds[i] else bounds[i]
+
+
 @inlined
 def place_of_least(values, n_values):  # type: ignore[no-untyped-def]
     """Where the first of the least values stands."""

@@ -9,7 +9,7 @@ from assay.loops import compiled, exp, inner
 
 Array = NDArray[np.float64]
 
-TILE = 256
+TILE = 512
 """Points whose distances to a query are in cache at a time."""
 
 VECTOR = 32
@@ -57,11 +57,19 @@ def fill_profile(room, n, profile, coefficients):  # type: ignore[no-untyped-def
 
 @inner
 def fill_distances(columns, point, room):  # type: ignore[no-untyped-def]
-    """Squared distances of a query to the points of a tile."""
-    n = columns.shape[1]
+    """Squared distances of a query to the points of a tile, the first two features at once."""
+    n, n_features = columns.shape[1], columns.shape[0]
+    value, column = point[0], columns[0]
+    if n_features == 1:
+        for p in range(n):
+            difference = column[p] - value
+            room[p] = difference * difference
+        return
+    value_two, column_two = point[1], columns[1]
     for p in range(n):
-        room[p] = 0.0
-    for f in range(columns.shape[0]):
+        difference, other = column[p] - value, column_two[p] - value_two
+        room[p] = difference * difference + other * other
+    for f in range(2, n_features):
         value, column = point[f], columns[f]
         for p in range(n):
             difference = column[p] - value

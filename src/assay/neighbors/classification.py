@@ -33,8 +33,8 @@ class KNeighborsClassifier(NearestVote, ClassPath, ClassColumns):
     each row left out, `select` chooses one.
 
     Assumes: columns on comparable scales; nothing about the law. With k → ∞ and k/n → 0 the risk tends to
-    that of Bayes, whatever the law (Stone); with k fixed it does not, and an even k is no better than k −
-    1.
+    that of Bayes, whatever the law (Stone); with k fixed it does not, and an even k is no better than k − 1
+    unless its ties go to the likelier class.
 
     Certificates: the neighbours of evenly spaced rows are those of a sort of all distances; `certify` looks
     at more of them, at the rows that are kept, at the votes, and holds the error with each row left out

@@ -23,7 +23,8 @@ def automatic_neighbors(n_rows: float, exponent: float = EXPONENT) -> int:
     """The least odd number from n^a on: it grows with n, and its share of the rows vanishes.
 
     That is what consistency asks for (Stone, 1977), for any 0 < a < 1. An odd number has no ties between two
-    classes; an even one never has a smaller asymptotic risk than the odd one below it.
+    classes; the asymptotic risk of an even one is below that of the odd one before it only where ties go to
+    the likelier class.
 
     Examples
     --------

@@ -37,7 +37,8 @@ def nearest_neighbor_risk(eta: ArrayLike, n_neighbors: int = 1) -> float:
         R_k = E[η P(B < k/2) + (1 − η) P(B ≥ k/2)],        B ~ Bin(k, η) given η,
 
     a tie going to class 1. For k = 1 it is E[2η(1 − η)]. It exceeds R* = E min(η, 1 − η) unless η is 0, ½
-    or 1 almost surely; over odd k it falls; an even k is never better than k − 1.
+    or 1 almost surely; over odd k it falls; an even k is worse than k − 1 where class 1 is the less likely
+    one, better where it is the likelier, and as good in the mean over η and 1 − η.
 
     Parameters
     ----------

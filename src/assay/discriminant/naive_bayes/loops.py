@@ -21,10 +21,24 @@ def add_moments(
     sums: Array,
     squares: Array,
 ) -> None:
-    """Add Σ s, Σ s (x − p_k) and Σ s (x − p_k)² of each class and column, shifted by p_k."""
+    """Add Σ s, Σ s (x − p_k) and Σ s (x − p_k)² of each class and column, shifted by p_k.
+
+    Rows without a missing value, whose sum is a number, are counted by their class alone.
+    """
     n_columns = rows.shape[1]
+    whole = np.zeros(counts.shape[0])
     for i in range(rows.shape[0]):
-        k, weight = codes[i], weights[i]
+        k, weight, total = codes[i], weights[i], 0.0
+        for j in range(n_columns):
+            total += rows[i, j]
+        if total == total:
+            whole[k] += weight
+            for j in range(n_columns):
+                value = rows[i, j] - shift[k, j]
+                share = weight * value
+                sums[k, j] += share
+                squares[k, j] += share * value
+            continue
         for j in range(n_columns):
             value = rows[i, j] - shift[k, j]
             there = value == value
@@ -33,6 +47,9 @@ def add_moments(
             counts[k, j] += share
             sums[k, j] += share * value
             squares[k, j] += share * value * value
+    for k in range(counts.shape[0]):
+        for j in range(n_columns):
+            counts[k, j] += whole[k]
 
 
 @compiled
