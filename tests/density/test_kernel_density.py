@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
+from sklearn.base import clone
 from sklearn.neighbors import KernelDensity as Peer
 
 from assay.density import BinnedKernelDensity, KernelDensity
@@ -224,12 +225,15 @@ def test_anomaly_scores_leave_each_training_row_out():
 def test_the_bound_of_bins_is_half_the_scatter_times_the_largest_curvature(n_features):
     X, h = X3[:, :n_features], 0.6
     model = BinnedKernelDensity(bandwidth=h, cells_per_bandwidth=3).fit(X)
-    _, cells = np.unique(np.floor((X - X[0]) / (h / 3)), axis=0, return_inverse=True)
+    _, cells = np.unique(np.floor(X / (h / 3)), axis=0, return_inverse=True)
     cells = cells.ravel()
     means = np.stack([X[cells == cell].mean(axis=0) for cell in range(cells.max() + 1)])
     assert_allclose(np.sort(model.means_[:, 0]), np.sort(means[:, 0]), rtol=1e-12)
     scatter = ((X - means[cells]) ** 2).sum(axis=1).mean() / h**2
     assert_allclose(model.error_bound_, scatter / 2 / (2 * np.pi) ** (n_features / 2) / h**n_features)
+    # The cells do not hang on the first row: one without weight is as if it were not there.
+    absent = clone(model).fit(X, sample_weight=np.r_[0, np.ones(len(X) - 1)])
+    assert_allclose(absent.pdf(X), clone(model).fit(X[1:]).pdf(X), rtol=1e-12)
 
 
 def test_anomaly_scores_are_uniform_for_rows_of_the_law_and_near_one_for_others():

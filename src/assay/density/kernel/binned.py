@@ -130,7 +130,9 @@ class BinnedKernelDensity(RoomDensity):
         bandwidth = self._bandwidths(data, center)
         check_volume(self, bandwidth)
         width = bandwidth / self.cells_per_bandwidth
-        center = np.round(center / width) * width  # the same cells whichever row is the first
+        with np.errstate(over="ignore", invalid="ignore"):
+            lattice = np.round(center / width) * width  # the same cells whichever row is the first
+        center = np.where(np.isfinite(lattice), lattice, center)
         cells: Cells = data.reduce(cells_of_block, center, width, None, True, combine=join_cells)
         if float(np.abs(cells.places).max()) >= MOST_PLACES:
             raise self._refuse("bandwidth", "larger: the cells of the rows are beyond 64 bits")
