@@ -207,19 +207,29 @@ def test_every_family_is_its_law_and_columns_multiply(table):
     assert model.score(X, y) > NaiveBayes().fit(X[:, :1], y).score(X[:, :1], y)
 
 
+def test_weights_are_repetitions_of_rows_with_and_without_missing_values(rng):
+    y, weight = rng.integers(0, 2, 80), rng.integers(0, 4, 80)
+    X = rng.normal(y[:, None], 1.0, (80, 3))
+    X[::5, 1] = np.nan
+    model = NaiveBayes("gaussian").fit(X, y, weight)
+    again = NaiveBayes("gaussian").fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    for name in ("means", "variances"):
+        assert_allclose(model.laws_["gaussian"][name], again.laws_["gaussian"][name], rtol=1e-12)
+
+
 def test_values_on_borders_are_counted_where_a_search_among_the_edges_finds_them(rng):
     X = np.round(rng.standard_normal((600, 3)), 1)
     X[::7, 1] = np.nan
     codes, weights = rng.integers(0, 3, 600), rng.random(600)
     table = chosen_columns(X, np.arange(3))
-    edges = np.linspace([-1.5, -2.0, -2.1], [1.5, 2.0, 2.1], 8, axis=1)
-    counts, shared = np.zeros((3, 3, 7)), np.zeros((3, 3, 8))
+    edges = np.linspace([-2.1, -4.2, -1.4], [2.1, 4.2, 2.8], 43, axis=1)  # tenths, to rounding
+    counts, shared = np.zeros((3, 3, 42)), np.zeros((3, 3, 43))
     count_bins(table, codes, weights, edges, counts)
     share_to_nodes(table, codes, weights, edges, shared)
     for j, (low, *_, high) in enumerate(edges):
         there = ~np.isnan(X[:, j])
         x, k, weight = X[there, j], codes[there], weights[there]
-        wanted = np.bincount(7 * k + bins_of(x, edges[j]), weight, 21).reshape(3, 7)
+        wanted = np.bincount(42 * k + bins_of(x, edges[j]), weight, 126).reshape(3, 42)
         assert_allclose(counts[:, j], wanted, atol=1e-12)
         # Shared out by their distance: what each node gets is the mean of a hat about it.
         hats = np.maximum(0, 1 - np.abs(np.clip(x, low, high)[:, None] - edges[j]) / (edges[j][1] - low))

@@ -93,6 +93,9 @@ def test_a_relative_tolerance_is_kept_and_used():
         error = np.abs(sums(Q[seen], rtol=rtol) / exact[seen] - 1)
         assert 1e-9 < error.max() <= rtol
     assert np.abs(sums(Q, atol=1e-3) - exact).max() <= 1e-3
+    wide = KernelSums(X, "gaussian", 30.0)  # far nodes count with their mean, no small part
+    exact = all_pairs(X, Q, "gaussian", 30.0, np.full(10_000, 1 / 10_000))
+    assert 1e-9 < np.abs(wide(Q, rtol=1e-3) / exact - 1).max() <= 1e-3
 
 
 def test_far_rows_keep_their_logarithms():
