@@ -82,8 +82,11 @@ class DensityFamily(Family):
 
     def gather(self, data: Any, n_classes: int) -> FittedDensities:
         """Fit each class."""
+        if self.density is None:
+            return normal_laws(data, n_classes)
         if not isinstance(data, MemoryRows):
             return self._walked(data, n_classes)
+        assert data.y is not None
         codes = data.y.astype(np.intp)
         weight = np.bincount(codes, data.weight, minlength=n_classes).astype(np.float64)
         return FittedDensities(
@@ -91,13 +94,7 @@ class DensityFamily(Family):
         )
 
     def _walked(self, data: Rows, n_classes: int) -> FittedDensities:
-        """Fit each class to all rows, those of other classes without weight; normal laws by one walk."""
-        if self.density is None:
-            moments = class_moments(data, n_classes, apart=True)
-            heavy = np.where(moments.weight > 0, moments.weight, 1.0)[:, None, None]
-            laws = zip(moments.weight, moments.means, moments.scatters / heavy, strict=True)
-            fitted = [GaussianDensity().of_moments(*law) if n > 0 else None for n, *law in laws]
-            return FittedDensities(moments.weight, fitted)
+        """Fit each class to all rows, those of other classes without weight."""
         weight = data.reduce(weights_of_classes, n_classes)
         parts = [MappedRows(data, of_class, k, has_weight=True) for k in range(n_classes)]
         for part in parts:
@@ -108,7 +105,7 @@ class DensityFamily(Family):
         return FittedDensities(weight, fitted)
 
     def _fit(self, data: Any, rows: NDArray[np.intp]) -> Any:
-        density = GaussianDensity() if self.density is None else clone(self.density)
+        density = clone(self.density)
         if data.weight is None:
             return density.fit(data.X[rows]) if len(rows) else None
         weight = data.weight[rows]
@@ -127,6 +124,15 @@ class DensityFamily(Family):
     def estimate(self, statistics: FittedDensities) -> DensityLaws:
         """The densities as laws."""
         return DensityLaws(statistics.densities)
+
+
+def normal_laws(data: Rows, n_classes: int) -> FittedDensities:
+    """The normal law of each class, by one walk."""
+    moments = class_moments(data, n_classes, apart=True)
+    heavy = np.where(moments.weight > 0, moments.weight, 1.0)[:, None, None]
+    laws = zip(moments.weight, moments.means, moments.scatters / heavy, strict=True)
+    densities = [GaussianDensity().of_moments(*law) if n > 0 else None for n, *law in laws]
+    return FittedDensities(moments.weight, densities)
 
 
 def of_class(block: Block, k: int) -> Block:
@@ -153,16 +159,6 @@ class GaussianDensity(Density):
 
     def __init__(self, var_smoothing: float = 1e-6) -> None:
         self.var_smoothing = var_smoothing
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Mean and covariance with divisor n."""
-        rows = np.asarray(X, dtype=np.float64)
-        weight = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = weight @ rows / weight.sum()
-            centred = rows - mean
-            covariance = (weight[:, None] * centred).T @ centred / weight.sum()
-        return self.of_moments(mean, covariance)
 
     def of_moments(self, mean: NDArray, covariance: NDArray) -> Self:
         """The law of a mean and a covariance."""
