@@ -243,3 +243,13 @@ def test_columns_of_very_different_units_raise_no_alarm(kind):
         far = X * [1e-5, 1.0, 1e5] + 1e3
         assert kind().fit(far, y).certificates_.holds
         assert kind().fit(far, y).certify(far, y).holds
+
+
+def test_a_row_too_far_for_single_precision_tells_nothing_of_its_class():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)).astype(np.float32), rng.integers(0, 2, 60)
+    model = QuadraticDiscriminantAnalysis().fit(X, y)
+    far = np.array([[3e38, 3e38, 3e38], [0.1, 0.2, 0.3]], dtype=np.float32)
+    scores = model.decision_function(far)
+    assert_allclose(scores[0], np.log(model.priors_[1] / model.priors_[0]), rtol=1e-6)
+    assert_allclose(scores[1], model.decision_function(far[1:])[0])

@@ -86,13 +86,16 @@ class OwnGaussian(ClassLaws):
         return len(self.means)
 
     def log_density(self, X: NDArray) -> NDArray:
-        """−½‖W_kᵀ(x − μ_k)‖² − ½ log|Σ_k| − (r_k/2) log 2π."""
+        """−½‖W_kᵀ(x − μ_k)‖² − ½ log|Σ_k| − (r_k/2) log 2π; 0 for a row too far away for its type."""
         values = np.empty((len(X), len(self.means)), dtype=X.dtype)
         for k, (mean, whitening) in enumerate(zip(self.means, self.whitenings, strict=True)):
             table = in_range(X, whitening)
-            rows = (table - mean.astype(table.dtype)) @ whitening.astype(table.dtype)
             constant = self.log_determinants[k] + whitening.shape[1] * LOG_TWO_PI
-            values[:, k] = -0.5 * (np.einsum("ij,ij->i", rows, rows) + X.dtype.type(constant))
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = (table - mean.astype(table.dtype)) @ whitening.astype(table.dtype)
+                values[:, k] = -0.5 * (np.einsum("ij,ij->i", rows, rows) + X.dtype.type(constant))
+        values[~np.isfinite(values)] = -np.inf
+        values[np.isneginf(values).all(axis=1)] = 0.0
         return values
 
     def draw(self, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray:
