@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates, at_most
+from assay.kernel_machines.approximation import OnFeatures, feature_values
 from assay.kernel_machines.support_vectors.base import INSTEAD, SupportVectorModel, implied, values_block
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
 from assay.kernel_machines.support_vectors.leave_one_out import leave_one_out_error, xi_alpha_bound
@@ -27,7 +28,8 @@ from assay.kernel_machines.support_vectors.probabilities import class_probabilit
 from assay.losses import Hinge, SidedLoss
 from assay.models.capabilities import require_memory
 from assay.models.classes import Classifier, class_factors
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, Rows, is_external
+from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
 
 
@@ -37,7 +39,7 @@ def _has_probabilities(model: Any) -> bool:
     raise AttributeError("predict_proba is not available when probability is not True")
 
 
-class SupportVectorClassifier(Classifier, SupportVectorModel):
+class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
     """Base of classifiers that minimise ½‖h‖² + C Σ s max(0, 1 − y(h(x) + b)), one machine or several."""
 
     _source: ClassVar[str] = "Sangnier §1.4.6"
@@ -55,17 +57,27 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            Training rows in memory; the Gram matrix when the kernel is precomputed.
-        y : array of shape (n_samples,)
+            Training rows in memory; the Gram matrix when the kernel is precomputed. With `approximation` also
+            a path, Arrow dataset or Dask collection.
+        y : array of shape (n_samples,) or column name
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
-        require_memory(self, X, instead=INSTEAD)
+        if self.approximation is None:
+            require_memory(self, X, instead=INSTEAD)
+        self._forget()
         opened, weights = self._open_classes(X, y, sample_weight)
+        self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
+        if self.approximation is not None:
+            if self.probability is True and is_external(X):
+                raise self._refuse("probability", "False for rows outside memory: it fits folds of them")
+            self._fit_on_features(X, y, opened, float(weights.sum()))
+            if self.probability is True:
+                self.inverse_temperature_ = inverse_temperature(self, X, y, sample_weight)
+            return self
         assert isinstance(opened, MemoryRows)
         assert opened.y is not None
-        self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
         self.kernel_ = self._kernel_for(opened)
         self._set_strength(float(weights.sum()))
         machines, solutions = self._solved_machines(X, y, opened)
@@ -90,6 +102,16 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         """The machines and their solutions."""
         machines, solutions = self._solve_all(X, y, self._opened_machines(opened, fitting=True))
         return list(machines), solutions
+
+    def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
+        """What each machine charges: the rows of a third class have a factor of 0."""
+        machines = []
+        for positive, negative in self._duels:
+            factors = self.class_weight_.astype(np.float64)
+            if negative is not None:
+                factors[[code for code in range(len(factors)) if code not in (positive, negative)]] = 0.0
+            machines.append(MachineLoss(self._loss(), self.C_, positive, factors))
+        return machines
 
     def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
         """The machines of a unit cost on a Gram matrix."""
@@ -202,6 +224,9 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
 
     def _values(self, X: Any, after: Any, *, dtype: Any, width: int | None) -> Any:
         data = self._open_new_rows(X)
+        if self._is_approximate:
+            mapped = self.features_._map(), self.feature_coef_, self.intercept_
+            return data.map(machines_on_features, mapped, after, dtype=dtype, width=width)
         support = (self.support_vectors_, self.support_)
         fitted = self.kernel_, support, self._columns, self.intercept_
         return data.map(machines_block, fitted, after, dtype=dtype, width=width)
@@ -244,8 +269,15 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
             Whether to fit the model without each support vector in turn, and compare the error with its
             bound.
         """
-        require_memory(self, X, instead="certify on a sample of them")
+        if not self._is_approximate:
+            require_memory(self, X, instead="certify on a sample of them")
         opened = self._open_new_classes(X, y, sample_weight)
+        if self._is_approximate:
+            if leave_one_out:
+                raise ValueError("The bound on the leave-one-out error is that of a machine of all pairs.")
+            return Certificates(
+                self._certify_on_features(opened, self._stored_beside(opened, X, y, sample_weight))
+            )
         assert isinstance(opened, MemoryRows)
         assert opened.y is not None
         machines, codes = self._opened_machines(opened, fitting=False), opened.y.astype(np.intp)
@@ -253,13 +285,8 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         coefs[self.support_] = self._columns
         standings = self._standings(machines, coefs, self.intercept_.astype(np.float64))
         pairs = self._stored(self._implied(machines, standings, opened.X.shape[0]), opened)
-        counts = np.bincount(codes, opened.weight, minlength=len(self.classes_)).astype(np.float64)
-        factors = class_factors(self.class_weight, self.classes_, counts)
-        pairs["class_weight_"] = self.class_weight_, factors
+        pairs |= self._stored_beside(opened, X, y, sample_weight)
         pairs["n_support_"] = self.n_support_, np.bincount(codes[self.support_], minlength=len(self.classes_))
-        if self.probability is True:
-            again = inverse_temperature(self, X, y, sample_weight)
-            pairs["inverse_temperature_"] = self.inverse_temperature_, again
         single = self.dual_coef_.dtype == np.float32
         claims = [
             *self._claims(standings, self.dual_coef_.dtype),
@@ -268,6 +295,17 @@ class SupportVectorClassifier(Classifier, SupportVectorModel):
         if leave_one_out:
             claims.append(self._leave_one_out_claim(X, y, sample_weight, machines[0], standings[0]))
         return Certificates(claims)
+
+    def _stored_beside(self, data: Rows, X: Any, y: Any, sample_weight: Any) -> dict[str, tuple[Any, Any]]:
+        """Factors of the classes and the slope of the probabilities, each beside what the rows give again."""
+        counts = data.reduce(class_counts, len(self.classes_))
+        pairs: dict[str, tuple[Any, Any]] = {
+            "class_weight_": (self.class_weight_, class_factors(self.class_weight, self.classes_, counts))
+        }
+        if self.probability is True:
+            again = inverse_temperature(self, X, y, sample_weight)
+            pairs["inverse_temperature_"] = self.inverse_temperature_, again
+        return pairs
 
     def _leave_one_out_claim(
         self, X: Any, y: Any, sample_weight: Any, data: MachineData, standing: Standing
@@ -327,6 +365,19 @@ def _first(values: NDArray) -> NDArray:
 
 def _as_they_are(values: NDArray) -> NDArray:
     return values
+
+
+def class_counts(block: Block, n_classes: int) -> NDArray:
+    """Weight of each class in a block."""
+    assert block.y is not None
+    return np.bincount(block.y.reshape(-1).astype(np.intp), block.weights, minlength=n_classes).astype(
+        np.float64
+    )
+
+
+def machines_on_features(block: Block, fitted: tuple[Any, ...], after: Any) -> NDArray:
+    """What is made of the values of machines on features at the rows of a block."""
+    return np.asarray(after(feature_values(block, *fitted)))
 
 
 def machines_block(block: Block, fitted: tuple[Any, ...], after: Any) -> NDArray:

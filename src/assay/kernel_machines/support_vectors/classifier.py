@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay import parameters
+from assay.kernel_machines.approximation import APPROXIMATION
 from assay.kernel_machines.bounds import RiskBound, hinge_risk_bound
 from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
@@ -99,6 +100,11 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         notes.
     history : bool, default=False
         Whether `history_` keeps the dual value after each round, which never falls.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the machine of features of the kernel in place of the kernel's own, by walks over rows that may
+        be anywhere: so many Nyström landmarks, or those of a transformer, whose kernel becomes that of this
+        model. The attributes are then `features_`, `feature_coef_` and `feature_dual_` with w and ν of each
+        machine, `intercept_`, `rkhs_norm_`, `margin_` and those of values and penalties; none is per row.
 
     Attributes
     ----------
@@ -157,6 +163,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         "loss": parameters.one_of("hinge", "squared_hinge"),
         "radius": LIMIT,
         "budget": LIMIT,
+        "approximation": APPROXIMATION,
     }
 
     def __init__(
@@ -186,6 +193,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         kernel_params: dict[str, Any] | None = None,
         working_set: str = "second_order",
         history: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -211,6 +219,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         self.kernel_params = kernel_params
         self.working_set = working_set
         self.history = history
+        self.approximation = approximation
 
     def _loss(self) -> SidedLoss:
         loss = named_loss(self.loss)

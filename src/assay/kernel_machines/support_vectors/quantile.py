@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from assay.kernel_machines.approximation import APPROXIMATION
 from assay.kernel_machines.support_vectors.base import MACHINE_DOMAINS
 from assay.kernel_machines.support_vectors.regression import KernelResiduals
 from assay.losses import Quantile, SidedLoss
@@ -50,6 +51,11 @@ class KernelQuantileRegressor(KernelResiduals):
     fit_intercept : bool, default=True
     history : bool, default=False
         Whether `history_` keeps the dual value after each round.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the machine of features of the kernel in place of the kernel's own, by walks over rows that may
+        be anywhere: so many Nyström landmarks, or those of a transformer, whose kernel becomes that of this
+        model. The attributes are then `features_`, `feature_coef_` and `feature_dual_` with w and ν of each
+        machine, `intercept_`, `rkhs_norm_` and those of values and penalties; those per row are left out.
 
     Attributes
     ----------
@@ -93,6 +99,7 @@ class KernelQuantileRegressor(KernelResiduals):
             if name not in ("shrinking", "verbose", "working_set", "random_state")
         },
         "quantile": LEVEL,
+        "approximation": APPROXIMATION,
     }
     working_set = "second_order"
     random_state = None
@@ -113,6 +120,7 @@ class KernelQuantileRegressor(KernelResiduals):
         penalty_strength: float | None = None,
         fit_intercept: bool = True,
         history: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.quantile = quantile
         self.C = C
@@ -127,6 +135,7 @@ class KernelQuantileRegressor(KernelResiduals):
         self.penalty_strength = penalty_strength
         self.fit_intercept = fit_intercept
         self.history = history
+        self.approximation = approximation
 
     def _loss(self) -> SidedLoss:
         return Quantile(float(self.quantile))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay.certificates import Certificates
+from assay.kernel_machines.approximation import OnFeatures, feature_values
 from assay.kernel_machines.support_vectors.base import (
     INSTEAD,
     SupportVectorModel,
@@ -22,12 +23,13 @@ from assay.kernel_machines.support_vectors.selection import SelectsMachines
 from assay.losses import SidedLoss
 from assay.models.capabilities import Regressor, require_memory
 from assay.rows import Block, MemoryRows
+from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.rkhs.problem import Array, RKHSProblem
 
 LARGEST_TARGET = 1e100
 
 
-class MachineRegressor(Regressor, SupportVectorModel):
+class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
     """Base of regressors of one machine of the loss of a residual, ℓ(y − h(x) − b)."""
 
     @abstractmethod
@@ -41,13 +43,19 @@ class MachineRegressor(Regressor, SupportVectorModel):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            Training rows in memory; the Gram matrix when the kernel is precomputed.
-        y : array of shape (n_samples,)
+            Training rows in memory; the Gram matrix when the kernel is precomputed. With `approximation` also
+            a path, Arrow dataset or Dask collection.
+        y : array of shape (n_samples,) or column name
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
-        require_memory(self, X, instead=INSTEAD)
+        if self.approximation is None:
+            require_memory(self, X, instead=INSTEAD)
+        self._forget()
         opened: Any = self._open_vector(X, y, sample_weight)
+        if self.approximation is not None:
+            self._fit_on_features(X, y, opened, opened.total_weight)
+            return self
         if not float(np.abs(opened.y).max(initial=0.0)) < LARGEST_TARGET:
             raise ValueError(
                 f"Input y is too large for {type(self).__name__}: it overflows. Divide it by its scale."
@@ -78,6 +86,9 @@ class MachineRegressor(Regressor, SupportVectorModel):
         rows = None if weight.all() else np.flatnonzero(weight)
         return self._machine(data.X, gram, rows, problem if rows is None else problem.take(rows))
 
+    def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
+        return [MachineLoss(self._loss(), self.C_)]
+
     def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
         """Slacks, sets, norms and values of the machine."""
         return implied([machine], [standing], n)
@@ -98,6 +109,9 @@ class MachineRegressor(Regressor, SupportVectorModel):
             New rows; the cross matrix with the training rows when the kernel is precomputed.
         """
         data = self._open_new_rows(X)
+        if self._is_approximate:
+            mapped = self.features_._map(), self.feature_coef_, self.intercept_
+            return data.map(predicted_on_features, mapped, dtype=self.intercept_.dtype)
         support = (self.support_vectors_, self.support_)
         fitted = self.kernel_, support, np.ascontiguousarray(self.dual_coef_.T), self.intercept_
         return data.map(predicted_block, fitted, dtype=self.intercept_.dtype)
@@ -110,8 +124,11 @@ class MachineRegressor(Regressor, SupportVectorModel):
         X, y, sample_weight
             The data that the model was fitted on.
         """
-        require_memory(self, X, instead="certify on a sample of them")
+        if not self._is_approximate:
+            require_memory(self, X, instead="certify on a sample of them")
         opened: Any = self._open_new_vector(X, y, sample_weight)
+        if self._is_approximate:
+            return Certificates(self._certify_on_features(opened, {}))
         machine = self._opened_machine(opened, fitting=False)
         coefs = np.zeros((opened.X.shape[0], 1))
         coefs[self.support_] = self.dual_coef_.T
@@ -141,6 +158,11 @@ class KernelResiduals(SelectsMachines, MachineRegressor):
 
     def _predictions_of(self, values: NDArray) -> NDArray:
         return values[:, :, 0]
+
+
+def predicted_on_features(block: Block, fitted: tuple[Any, ...]) -> NDArray:
+    """Predictions of the rows of a block, from their features."""
+    return feature_values(block, *fitted)[:, 0]
 
 
 def predicted_block(block: Block, fitted: tuple[Any, ...]) -> NDArray:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
+from assay.kernel_machines.approximation import APPROXIMATION
 from assay.kernel_machines.bounds import RiskBound, svr_oracle_bound
 from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
@@ -77,6 +78,11 @@ class SVR(KernelResiduals):
         Whether `history_` keeps the dual value after each round.
     random_state : int, Generator or None, default=None
         Draws the pairs of `working_set="random"`.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the machine of features of the kernel in place of the kernel's own, by walks over rows that may
+        be anywhere: so many Nyström landmarks, or those of a transformer, whose kernel becomes that of this
+        model. The attributes are then `features_`, `feature_coef_` and `feature_dual_` with w and ν of each
+        machine, `intercept_`, `rkhs_norm_` and those of values and penalties; those per row are left out.
 
     Attributes
     ----------
@@ -124,6 +130,7 @@ class SVR(KernelResiduals):
         "loss": parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
         "radius": LIMIT,
         "dual": parameters.one_of("box", "joint"),
+        "approximation": APPROXIMATION,
     }
 
     def __init__(
@@ -149,6 +156,7 @@ class SVR(KernelResiduals):
         working_set: str = "second_order",
         history: bool = False,
         random_state: Any = None,
+        approximation: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -170,6 +178,7 @@ class SVR(KernelResiduals):
         self.working_set = working_set
         self.history = history
         self.random_state = random_state
+        self.approximation = approximation
 
     def _loss(self) -> SidedLoss:
         squared = self.loss == "squared_epsilon_insensitive"

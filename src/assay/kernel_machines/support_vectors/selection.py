@@ -118,6 +118,10 @@ class SelectsMachines:
             Nine from 0.03 to 300 by default.
         """
         self._require_penalty("path")
+        if getattr(self, "approximation", None) is not None:
+            raise ValueError(
+                f"{type(self).__name__}.path goes over machines of all pairs: leave 'approximation' out."
+            )
         grid = np.sort(_positive(self, "path", "Cs", COSTS if Cs is None else Cs))
         models, start = [], None
         for cost in grid.tolist():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import OneTarget, Report, gap_claim, require_rows_of_the_fit, warn_unfinished
+from assay.linear.margin.base import OneTarget, require_rows_of_the_fit, warn_unfinished
 from assay.losses import Absolute, Huber
 from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
@@ -20,6 +20,7 @@ from assay.solvers.in_memory import in_memory, steadily
 from assay.solvers.piecewise.frame import frame_of, row_targets
 from assay.solvers.piecewise.gap import MachineGap, huber_gap, huber_step, largest_ratio
 from assay.solvers.piecewise.huber import HuberFit, huber_regression
+from assay.solvers.piecewise.machine import Report, gap_claim
 from assay.suitability import Suitability
 
 SOURCE = "Huber & Ronchetti (2009) §7.7–7.8; Owen (2007)"

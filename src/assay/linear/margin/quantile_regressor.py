@@ -13,9 +13,6 @@ from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.margin.base import (
     LEVEL,
     OneTarget,
-    Report,
-    box_claim,
-    gap_claim,
     require_rows_of_the_fit,
     warn_unfinished,
 )
@@ -27,6 +24,7 @@ from assay.solvers.in_memory import in_memory, steadily
 from assay.solvers.piecewise.frame import MachineLoss, frame_of
 from assay.solvers.piecewise.gap import SidedEvidence, gather_sided, largest_ratio
 from assay.solvers.piecewise.interior import Interior, interior_point
+from assay.solvers.piecewise.machine import Report, box_claim, gap_claim
 
 SOURCE = "Sangnier §1.4.1 (pinball loss); Koenker & Bassett (1978); Portnoy & Koenker (1997)"
 

@@ -12,7 +12,6 @@ from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.margin.base import (
     MACHINE_DOMAINS,
-    JudgedMachine,
     OneAgainstRest,
     OneTarget,
     SupportVectors,
@@ -22,6 +21,7 @@ from assay.losses import EpsilonInsensitive, SidedLoss, SquaredEpsilonInsensitiv
 from assay.models.classes import CLASS_WEIGHT, class_factors
 from assay.parameters import Domain
 from assay.rows import Rows
+from assay.solvers.piecewise.machine import JudgedMachine
 from assay.suitability import Suitability
 
 

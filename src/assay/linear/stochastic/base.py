@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import Report, majorant_claim
+from assay.linear.margin.base import majorant_claim
 from assay.linear.predictor import LinearPredictor
 from assay.linear.stochastic.ground import (
     HeldOut,
@@ -29,6 +29,7 @@ from assay.models.path import HasPenaltyPath
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
 from assay.solvers.piecewise.frame import MachineLoss
+from assay.solvers.piecewise.machine import Report
 from assay.solvers.stochastic.gap import RiskEvidence, RiskGap, cancelled, gather_risk, risk_gap
 from assay.solvers.stochastic.sgd import (
     Rule,
