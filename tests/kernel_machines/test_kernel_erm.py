@@ -99,6 +99,22 @@ def test_a_ball_that_is_too_large_says_so(rows):
     assert model.certify(X, y).holds
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "hinge", "absolute"])
+def test_a_ball_of_any_size_that_does_not_bind_has_the_least_loss_and_its_norm(rows, loss):
+    X, t, labels = rows
+    rng = np.random.default_rng(0)
+    y = labels * np.where(rng.random(40) < 0.35, -1, 1) if loss in ("hinge", "logistic") else t
+    y = y + rng.normal(size=40) if loss not in ("hinge", "logistic") else y
+    small = KernelERM(loss, constraint="ball", radius=60.0, kernel="linear").fit(X, y)
+    huge = KernelERM(loss, constraint="ball", radius=1e4, kernel="linear").fit(X, y)
+    for model in (small, huge):
+        assert not model.constraint_active_
+        assert model.certify(X, y).holds
+    assert huge.empirical_risk_ == pytest.approx(small.empirical_risk_, rel=1e-6)
+    assert huge.rkhs_norm_ == pytest.approx(small.rkhs_norm_, rel=1e-4)
+    assert huge.rkhs_norm_ == pytest.approx(np.linalg.norm(X.T @ huge.dual_coef_), rel=1e-4)
+
+
 @pytest.mark.parametrize("kernel", ["linear", lambda x, z: float(x @ z)], ids=["features", "eigenvectors"])
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
 def test_the_norm_is_that_of_the_function_however_small_the_penalty(rows, kernel, C):

@@ -49,6 +49,8 @@ LOSS = Domain(
     ("squared", "huber", "absolute", "epsilon_insensitive"),
 )
 SMALL = 700
+LOOSE = 1e-6
+"""Relative gap of the penalty that stands for a ball that does not bind."""
 INSTEAD = "fit a linear model on Nyström or random features of them, which stream, or fit a sample"
 
 
@@ -308,7 +310,9 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
 
     def _claims(self, problem: RKHSProblem[Loss], standing: Standing) -> list[Certificate]:
         single = self.dual_coef_.dtype == np.float32
-        claims = risk_certificates(problem, standing, self.tol, single=single)
+        # The penalty of a ball that does not bind is only a way to its minimum, and next to nothing.
+        tol = self.tol if self.constraint_active_ else max(self.tol, LOOSE)
+        claims = risk_certificates(problem, standing, tol, single=single)
         if self.constraint == "ball":
             active = bool(self.constraint_active_)
             radius = float(self.radius)

@@ -67,7 +67,9 @@ def solve_in_ball(
     operator = GramOperator(kernel, X, gram, memory=0.0)
     typical = float(np.abs(operator.diagonal).mean(dtype=np.float64))
     first = 1.0 / max(float(problem.cost.mean()) * typical * 100.0, 1e-300)
-    point = strength_of_radius(solve, radius, first=first, tol=1e-9)
+    point = strength_of_radius(
+        solve, radius, first=first, tol=1e-9, solved=lambda each: bool(each[0].converged)
+    )
     return point._replace(solution=point.solution[0])
 
 

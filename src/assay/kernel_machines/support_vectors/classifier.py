@@ -132,7 +132,8 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         Whether no other coefficients give the same machine; false also where more than 2,000 rows are on the
         margin, and it is left open.
     leave_one_out_bound_ : float
-        Share of rows with 2 α R² + ξ ≥ 1; with two classes only.
+        Share of rows with 2 α R² + ξ ≥ 1; with two classes only. 1 where an intercept has no support vector
+        on the margin, which the theorem asks for.
     kernel_ : Kernel
     certificates_ : Certificates
 
@@ -230,12 +231,13 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         alone = uniqueness(self.kernel_, machines, standings)
         return {**super()._implied(machines, standings, n), "alpha_unique_": alone}
 
-    def risk_certificate(self, X: Any, y: Any, delta: float = 0.05) -> RiskBound:
+    def risk_certificate(self, X: Any, y: Any, delta: float = 0.05, *, radii: Any = None) -> RiskBound:
         """Bound the probability of error on new rows, with probability 1 − δ (Corollary 43).
 
         The bound is that of a ball fixed before the data: the `radius` of the fit, or 1/√λ for a penalty λ
-        that was given (the objective at 0 is 1, so that no solution is larger). It needs two classes, the
-        hinge loss and no intercept.
+        that was given (the objective at 0 is 1, so that no solution is larger). For a cost that was chosen on
+        the data a grid of radii, fixed before, shares δ; balls that do not hold the fit say nothing. It needs
+        two classes, the hinge loss and no intercept.
 
         Parameters
         ----------
@@ -243,6 +245,8 @@ class SVC(SelectsMachines, SupportVectorClassifier):
             The data of the fit.
         delta : float, default=0.05
             Probability with which the bound may fail.
+        radii : array-like of positive numbers, optional
+            Balls that were fixed before the data, in the place of that of the fit.
         """
         plain = self.loss == "hinge" and self.class_weight is None and not self.fit_intercept
         if not plain or len(self.classes_) != 2:
@@ -250,14 +254,16 @@ class SVC(SelectsMachines, SupportVectorClassifier):
                 "risk_certificate is a theorem on machines of two classes with the hinge loss, without an "
                 "intercept and class weights: fit SVC(fit_intercept=False) on two classes."
             )
-        if self.radius is None and self.penalty_strength is None:
+        if self.radius is None and self.penalty_strength is None and radii is None:
             raise ValueError(
                 "risk_certificate needs a ball that was fixed before the data: give 'radius' or "
-                "'penalty_strength'."
+                "'penalty_strength' to the fit, or a grid of 'radii' that did not depend on the data."
             )
         given = self.radius if self.radius is not None else 1 / math.sqrt(self.penalty_strength or 1.0)
+        norm = None if radii is None else float(self.rkhs_norm_[0])
         data: Any = self._open_new_classes(X, y)
         margins = np.where(data.y > 0, 1.0, -1.0) * self.decision_function(X)
         kappa = math.sqrt(float(np.max(self.kernel_.diagonal(data.X))))
         mean = float(np.maximum(1 - margins, 0).mean())
-        return hinge_risk_bound(mean, float(given), kappa, len(margins), delta)
+        balls = float(given) if radii is None else radii
+        return hinge_risk_bound(mean, balls, kappa, len(margins), delta, norm=norm)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MARGIN, MachineData, Standing
 from assay.kernels import Kernel
 from assay.kernels.stationary import Stationary
 
@@ -16,9 +16,12 @@ def xi_alpha_bound(data: MachineData, standing: Standing, kernel: Kernel, C: flo
     """Share of rows with 2 α R² + ξ ≥ 1, where R² bounds the range of the kernel.
 
     A row that is not among them is on the right side of the machine fitted without it. α is that of one of
-    the repetitions of a row of some weight.
+    the repetitions of a row of some weight. An intercept that no row on the margin holds may move when a row
+    is left out: then nothing is known, and the share is 1.
     """
     problem = data.problem
+    if problem.fit_intercept and not (standing.sets == MARGIN).any():
+        return 1.0
     repeats = problem.cost / C
     signed = np.clip(standing_coef(data, standing), 0.0, problem.cost) / repeats
     doubtful = 2 * signed * kernel_range(kernel, data) + standing.slack >= 1 - 1e-9

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.kernels import Kernel
 from assay.losses import SidedLoss
 from assay.solvers.rkhs.dual import BoxDual
-from assay.solvers.rkhs.free_rows import LARGEST, maximise_over_free
+from assay.solvers.rkhs.free_rows import LARGEST, MANY, cost_of_free, maximise_over_free
 from assay.solvers.rkhs.kernel_rows import KernelRows
 from assay.solvers.rkhs.loops import (
     MAX_VIOLATING_PAIR,
@@ -36,6 +36,9 @@ POLISHED = 300
 """Free rows up to which a small problem ends with all of them solved for at once."""
 
 WORKING_SET = 1024
+CLOSE = 0.02
+"""Relative gap from which the free rows are solved for at once: before it, others are still to join them."""
+
 SAFE = 0.8
 """Share of the tolerance that rounds in single precision reach, so that one look in double confirms it."""
 
@@ -200,7 +203,7 @@ class WorkingSets:
             if self.n_iter >= options.max_iter or options.report(self.trace[-1]):
                 return True
             n_free = int(dual.free.sum())
-            if gap < 0.1 and 0 < n_free <= LARGEST and cost > n_free**3 / 100 + 3.0 * n * n_free:
+            if gap < CLOSE and 0 < n_free <= MANY and cost > cost_of_free(n_free) + n * n_free:
                 cost = 0.0
                 self._solve_free()
                 continue
@@ -211,7 +214,8 @@ class WorkingSets:
         """Solve for the free rows at once, and let the gradient follow by their kernel rows."""
         dual, before = self.dual, self.dual.nu.copy()
         free = np.flatnonzero(dual.free)
-        maximise_over_free(dual, free, self.kernel.gram(self.X[free]))
+        X = self.X[free] if len(free) <= LARGEST else self.rows.X[free]
+        maximise_over_free(dual, free, self.kernel.gram(X))
         moved = np.flatnonzero(dual.nu != before)
         for start in range(0, len(moved), WORKING_SET):
             part = moved[start : start + WORKING_SET]
@@ -221,7 +225,6 @@ class WorkingSets:
     def _round(self, members: NDArray[np.intp], tol: float) -> float:
         """Solve one working set and let the gradient of all rows follow; what it cost, in values read."""
         dual, rows, before = self.dual, self.rows, self.rows.n_computed
-        slots = rows.slots(members, ~dual.free)
         small = dual.part(members)
         old = small.nu.copy()
         most = min(self.options.max_iter - self.n_iter, 100 * len(members))
@@ -229,10 +232,12 @@ class WorkingSets:
         self.n_iter += made
         moved = np.flatnonzero(small.nu != old)
         dual.nu[members] = small.nu
-        rows.subtract(slots[moved], small.nu[moved] - old[moved], dual.gradient)
+        if len(moved):  # the kernel rows of the others are not needed
+            slots = rows.slots(members[moved], ~dual.free)
+            rows.subtract(slots, small.nu[moved] - old[moved], dual.gradient)
         self.trace.append(dual.value)
-        n = len(dual.nu)
-        return 3.0 * (rows.n_computed - before) * n + 0.3 * len(moved) * n + 3.0 * made * len(members)
+        computed, m = rows.n_computed - before, len(members)
+        return (3.0 * computed + len(moved)) * len(dual.nu) + 7.0 * made * m + 8.0 * m * m
 
 
 def chosen_members(dual: BoxDual, members: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -21,8 +21,10 @@ Solve: TypeAlias = Callable[[float, Any], tuple[float, float, Any]]
 """From C and an earlier solution (or None): the norm ‖h‖, Σ ℓ without C, and the solution."""
 
 STRIDE, MOST_SOLVES = 10.0, 60
-LARGEST, SMALLEST = 1e8, 1e-12
+LARGEST, SMALLEST = 1e11, 1e-12
 """Costs that are tried, relative to the first."""
+PROVED = 1e-5
+"""Gap over the ball, relative to the loss, at which it is taken not to bind."""
 STILL = 1e-6
 """Relative change over two strides below which a norm or a loss is taken to have ended."""
 
@@ -60,12 +62,25 @@ def radius_of_strength(solve: Solve, cost: float) -> float:
     return solve(cost, None)[0]
 
 
-def strength_of_radius(solve: Solve, radius: float, *, first: float = 1.0, tol: float = 1e-10) -> OnPath:
+def strength_of_radius(
+    solve: Solve,
+    radius: float,
+    *,
+    first: float = 1.0,
+    tol: float = 1e-10,
+    solved: Callable[[Any], bool] = lambda solution: True,
+) -> OnPath:
     """The point of the path whose norm is `radius`, to a relative `tol`.
 
-    Not active where the norm ends below the radius however small the penalty.
+    Not active where the norm ends below the radius however small the penalty. `solved` tells of a solution
+    whether it is one: where rounding keeps smaller penalties from theirs, the last that has one is kept.
     """
-    return _meet(solve, lambda norm, loss: norm / radius - 1.0, first, tol)
+
+    def proved(point: OnPath) -> bool:
+        # Over the ball the loss is at most this above its minimum.
+        return (radius - point.norm) * point.norm <= PROVED * point.cost * point.loss
+
+    return _meet(solve, lambda norm, loss: norm / radius - 1.0, first, tol, (proved, solved))
 
 
 def strength_of_budget(solve: Solve, budget: float, *, first: float = 1.0, tol: float = 1e-10) -> OnPath:
@@ -86,8 +101,18 @@ def strength_of_budget(solve: Solve, budget: float, *, first: float = 1.0, tol: 
     return point
 
 
-def _meet(solve: Solve, excess: Callable[[float, float], float], first: float, tol: float) -> OnPath:
-    """The root in log C of an excess that rises with C."""
+def _meet(
+    solve: Solve,
+    excess: Callable[[float, float], float],
+    first: float,
+    tol: float,
+    ends: tuple[Callable[[OnPath], bool], Callable[[Any], bool]] = (
+        lambda point: True,
+        lambda solution: True,
+    ),
+) -> OnPath:
+    """The root in log C of an excess that rises with C; where there is none, a point that is `proved`."""
+    proved, solved = ends
     tried: list[tuple[float, float, OnPath]] = []
 
     def look(place: float) -> tuple[float, float, OnPath]:
@@ -104,8 +129,10 @@ def _meet(solve: Solve, excess: Callable[[float, float], float], first: float, t
         if (following[1] < 0) != (here[1] < 0):
             low, high = (here, following) if here[1] < 0 else (following, here)
             break
+        if step > 0 and not solved(following[2].solution) and solved(here[2].solution):
+            return here[2]._replace(active=False, n_solves=len(tried))
         here = following
-        if _ended(tried) or not SMALLEST < here[2].cost / first < LARGEST:
+        if (_ended(tried) and proved(here[2])) or not SMALLEST < here[2].cost / first < LARGEST:
             return here[2]._replace(active=False, n_solves=len(tried))
     brentq(
         lambda place: _flat(look(place)[1], tol), low[0], high[0], xtol=1e-14, maxiter=MOST_SOLVES, disp=False

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay.solvers.rkhs.dual import BoxDual
+from assay.solvers.rkhs.many_free import conjugate_step, times
 from assay.solvers.rkhs.problem import Array
 
-LARGEST = 6000
+LARGEST = 3000
 """Free rows up to which their Gram matrix is factorised."""
+
+MANY = 15_000
+"""Free rows up to which it is held in single precision (900 MB), for conjugate gradients."""
 
 N_SETS = 30
 
@@ -40,18 +44,29 @@ def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bo
     if dual.has_corner:  # it ends the box of either side at 0
         upper, lower = np.where(nu > 0, upper, 0.0), np.where(nu > 0, 0.0, lower)
     pull = dual.gradient[free] - epsilon * np.sign(nu)
-    diagonal = gram.diagonal().copy()
-    change = box_step(gram, pull, upper - nu, -lower - nu, dual.constraints(free))
-    if change is None:
-        return False
-    # The other triangle is as it was; the diagonal is put right.
-    product = linalg.blas.dsymv(1.0, gram.T, change) + (diagonal - gram.diagonal()) * change
+    up, down, constraints = upper - nu, -lower - nu, dual.constraints(free)
+    if len(free) > LARGEST:
+        change = conjugate_step(gram, pull, up, down, constraints)
+        product = times(gram, change)
+    else:
+        diagonal = gram.diagonal().copy()
+        found = box_step(gram, pull, up, down, constraints)
+        if found is None:
+            return False
+        change = found
+        # The other triangle is as it was; the diagonal is put right.
+        product = linalg.blas.dsymv(1.0, gram.T, change) + (diagonal - gram.diagonal()) * change
     gain = float(change @ pull - 0.5 * change @ product)
     if not gain > 0:
         return False
     moved = nu + change
     dual.nu[free] = np.where(change >= upper - nu, upper, np.where(change <= -lower - nu, -lower, moved))
     return True
+
+
+def cost_of_free(n_free: int) -> float:
+    """What solving for so many rows at once costs, in numbers of single precision read from memory."""
+    return n_free**3 / 42 + 6.0 * n_free**2 if n_free <= LARGEST else 100.0 * n_free**2
 
 
 def box_step(gram: Array, pull: Array, up: Array, down: Array, constraints: Array) -> Array | None:
