@@ -171,3 +171,16 @@ def test_what_needs_all_pairs_is_refused_in_a_sentence(table, tmp_path):
         SVC(approximation=0).fit(X, y)
     chosen = SVC(approximation=20, random_state=0).select(X, y, Cs=[0.1, 1.0], gammas=[0.5, 1.0])
     assert chosen.model.features_.kernel_.gamma == chosen.best["gamma"]
+
+
+def test_pictures_need_no_support_vectors(table):
+    X, y, t = table
+    model = SVC(gamma=1.0, approximation=10, random_state=0).fit(X, y)
+    shown = model.plot(X, y, kind="margin")
+    assert shown.values.max() == pytest.approx(model.decision_function(X).max(), rel=0.5)
+    assert len(shown.support) == 0
+    assert model.plot(X, y, kind="values").sets is None
+    tube = SVR(gamma=1.0, approximation=10, random_state=0).fit(X[:, :1], t).plot(X[:, :1], t, kind="tube")
+    assert tube.title.endswith("10 features")
+    with pytest.raises(ValueError, match="one on features"):
+        model.plot(X, y, kind="weights")

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay.display.base import Display
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, colors, whole_numbers
-from assay.display.support_sets import BOUND, is_cornered, kernel_name, sets_of_fit
+from assay.display.support_sets import BOUND, is_cornered, is_on_features, kernel_name, sets_of_fit
 
 MOST_STEPS, N_TIMES = 2**24, 3
 SMALLEST_SHOWN = 1e-17
@@ -207,6 +207,11 @@ class DualWeightsDisplay(Display):
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        if is_on_features(estimator):
+            raise ValueError(
+                f"The 'weights' picture of {type(estimator).__name__} is that of support vectors, and the "
+                "machine is one on features: draw another kind."
+            )
         weights = np.abs(np.asarray(estimator.dual_coef_, dtype=float))
         places = np.nonzero(weights.ravel())[0]
         order = places[np.argsort(-weights.ravel()[places], kind="stable")]

@@ -36,6 +36,24 @@ def kernel_name(model: Any) -> str:
     return model.kernel if isinstance(model.kernel, str) else type(model.kernel_).__name__
 
 
+def is_on_features(model: Any) -> bool:
+    """Whether the machine is one on features of its kernel, which keeps nothing of single rows."""
+    return hasattr(model, "feature_coef_")
+
+
+def carriers(model: Any) -> str:
+    """What carries the machine, counted."""
+    if is_on_features(model):
+        return f"{model.feature_coef_.shape[1]} features"
+    return f"{len(model.support_)} support vectors"
+
+
+def as_fitted(cells: NDArray, model: Any) -> Any:
+    """A table of the kind that the machine was fitted to, sparse or not."""
+    vectors: Any = getattr(model, "support_vectors_", None)
+    return type(vectors)(cells) if hasattr(vectors, "toarray") else cells
+
+
 def sets_of_fit(model: Any) -> NDArray:
     """The set of each training row; with several machines a row is at the bound if it is in one of them."""
     sets = np.atleast_2d(model.point_sets_).max(axis=0).astype(int)
@@ -43,7 +61,9 @@ def sets_of_fit(model: Any) -> NDArray:
 
 
 def sets_of_rows(model: Any, X: Any) -> NDArray | None:
-    """The set of each row of X; None when X is not the table of the fit."""
+    """The set of each row of X; None when X is not the table of the fit, or no row has one."""
+    if is_on_features(model):
+        return None
     sets, support = sets_of_fit(model), np.asarray(model.support_)
     if n_rows(X) != len(sets):
         return None

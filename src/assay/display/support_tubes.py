@@ -19,7 +19,16 @@ from assay.display.support_paths import (
     GapTimeDisplay,
     SupportPathDisplay,
 )
-from assay.display.support_sets import BOUND, CURVED, MARGIN, is_precomputed, kernel_name, sets_of_rows
+from assay.display.support_sets import (
+    BOUND,
+    CURVED,
+    MARGIN,
+    as_fitted,
+    carriers,
+    is_precomputed,
+    kernel_name,
+    sets_of_rows,
+)
 from assay.kernel_machines import SVR, KernelQuantileRegressor, NuSVR
 
 N_POINTS = 400
@@ -82,9 +91,7 @@ class TubeDisplay(Display, needs=("X", "y")):
             x = dense(table)[:, 0]
             room = 0.03 * (np.ptp(x) or 1.0)
             grid = np.linspace(x.min() - room, x.max() + room, N_POINTS)
-            cells: Any = grid.reshape(-1, 1)
-            if hasattr(estimator.support_vectors_, "toarray"):
-                cells = type(estimator.support_vectors_)(cells)
+            cells = as_fitted(grid.reshape(-1, 1), estimator)
             fitted = quietly(estimator.predict, cells).astype(float)
             (name,) = column_names(estimator, X, feature_names, 1)
         else:
@@ -156,7 +163,7 @@ class TubeDisplay(Display, needs=("X", "y")):
 
 
 def _title(model: Any) -> str:
-    return f"{kernel_name(model)} kernel, C = {model.C_:.3g}: {len(model.support_)} support vectors"
+    return f"{kernel_name(model)} kernel, C = {model.C_:.3g}: {carriers(model)}"
 
 
 def _default(model: Any, X: Any, y: Any) -> str:

@@ -39,7 +39,16 @@ from assay.display.support_paths import (
     GapTimeDisplay,
     SupportPathDisplay,
 )
-from assay.display.support_sets import LOOKS, is_precomputed, kernel_name, sets_of_fit, sets_of_rows
+from assay.display.support_sets import (
+    LOOKS,
+    as_fitted,
+    carriers,
+    is_on_features,
+    is_precomputed,
+    kernel_name,
+    sets_of_fit,
+    sets_of_rows,
+)
 from assay.kernel_machines import SVC, HardMarginSVC, NuSVC
 
 SIDE = 240
@@ -108,11 +117,8 @@ class MarginDisplay(Display, needs=("X",)):
         plane = principal_plane(rows)
         points = plane.flatten(rows)
         limits = limits_around(points)
-        cells: Any = plane.lift(
-            np.column_stack([grid.ravel() for grid in np.meshgrid(*cell_centers(limits, SIDE))])
-        )
-        if hasattr(estimator.support_vectors_, "toarray"):
-            cells = type(estimator.support_vectors_)(cells)
+        grid = np.column_stack([each.ravel() for each in np.meshgrid(*cell_centers(limits, SIDE))])
+        cells = as_fitted(plane.lift(grid), estimator)
         classes = np.asarray(estimator.classes_)
         two, values = len(classes) == 2, None
         if two:
@@ -120,10 +126,11 @@ class MarginDisplay(Display, needs=("X",)):
             said = (values > 0).astype(int)
         else:
             said = _places(quietly(estimator.predict, cells), classes).reshape(SIDE, SIDE)
-        known = y is not None
-        observed = labels_of(X, y)[shown] if known else quietly(estimator.predict, rows_at(X, shown))
-        support = plane.flatten(dense(estimator.support_vectors_).reshape(-1, rows.shape[1]))
-        sets = sets_of_fit(estimator)[np.asarray(estimator.support_)]
+        observed = labels_of(X, y)[shown] if y is not None else quietly(estimator.predict, rows_at(X, shown))
+        support, sets = np.empty((0, 2)), np.empty(0, dtype=int)
+        if not is_on_features(estimator):
+            support = plane.flatten(dense(estimator.support_vectors_).reshape(-1, rows.shape[1]))
+            sets = sets_of_fit(estimator)[np.asarray(estimator.support_)]
         return cls(
             points,
             observed,
@@ -175,9 +182,10 @@ def _title(model: Any, *, flat: bool = True) -> str:
         head += f", C = {model.C_:.3g}"
     if not flat:
         return f"{head}: frontier on the principal plane, rows projected"
-    if len(model.classes_) > 2:
-        return f"{head}: {len(model.support_)} support vectors"
-    return f"{head}: margin 1/‖h‖ = {float(model.margin_[0]):.3g}"
+    several = len(model.classes_) > 2
+    return (
+        f"{head}: {carriers(model)}" if several else f"{head}: margin 1/‖h‖ = {float(model.margin_[0]):.3g}"
+    )
 
 
 def _places(labels: NDArray, classes: NDArray) -> NDArray:
