@@ -176,10 +176,8 @@ class MarginDisplay(Display, needs=("X",)):
 
 def _title(model: Any, *, flat: bool = True) -> str:
     head = f"{kernel_name(model)} kernel"
-    if isinstance(model, NuSVC):
-        head += f", ν = {model.nu:g}"
-    elif not isinstance(model, HardMarginSVC):
-        head += f", C = {model.C_:.3g}"
+    if not isinstance(model, HardMarginSVC):
+        head += f", ν = {model.nu:g}" if isinstance(model, NuSVC) else f", C = {model.C_:.3g}"
     if not flat:
         return f"{head}: frontier on the principal plane, rows projected"
     several = len(model.classes_) > 2
