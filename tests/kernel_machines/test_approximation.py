@@ -10,9 +10,20 @@ import pytest
 from scipy import optimize
 
 from assay.datasets import TwoMoons
+from assay.display import MachineValuesDisplay, MarginDisplay
 from assay.kernel_machines import SVC, SVR, KernelQuantileRegressor, Nystroem, RandomFourierFeatures
 from assay.kernels import Gaussian
 
+DAMAGED = [
+    "feature_coef_",
+    "feature_dual_",
+    "intercept_",
+    "rkhs_norm_",
+    "margin_",
+    "primal_value_",
+    "dual_value_",
+]
+DAMAGED += ["loss_value_", "C_", "penalty_strength_"]
 CLASSIFIERS = [SVC(C=2.0, gamma=1.0), SVC(C=2.0, gamma=1.0, loss="squared_hinge")]
 REGRESSORS = [SVR(C=2.0, gamma=1.0), KernelQuantileRegressor(quantile=0.7, C=2.0, gamma=1.0)]
 each_machine = pytest.mark.parametrize(
@@ -98,7 +109,7 @@ def test_rows_of_a_file_or_a_cluster_give_the_machine_of_memory(model, table, tm
 
 def test_several_classes_weights_and_probabilities(table):
     X, y, _ = table
-    three = y.astype(int) + (X[:, 0] > 1.0)
+    three = np.where(X[:, 0] > 1.0, 2, (y > 0).astype(int))
     for options in ({}, {"multi_class": "ovr"}, {"class_weight": "balanced"}):
         exact = SVC(C=2.0, gamma=1.0, **options).fit(X, three)
         model = SVC(C=2.0, gamma=1.0, approximation=Nystroem(n_components=240, random_state=0), **options)
@@ -131,11 +142,13 @@ def test_frequencies_take_the_kernel_of_the_machine(table):
 
 
 @each_machine
-@pytest.mark.parametrize("name", ["feature_coef_", "intercept_", "rkhs_norm_", "primal_value_", "C_"])
+@pytest.mark.parametrize("name", DAMAGED)
 def test_a_per_cent_of_damage_is_seen(model, table, name):
     X, y = table[0], target_of(model, table)
     machine = with_features(model, Nystroem(n_components=25, random_state=0)).fit(X, y)
     assert machine.certify(X, y).holds
+    if getattr(machine, name, None) is None:  # squares have no ν, regressions no margin
+        return
     broken = copy.copy(machine)
     setattr(broken, name, getattr(machine, name) * 1.01)
     assert not broken.certify(X, y).holds
@@ -176,11 +189,11 @@ def test_what_needs_all_pairs_is_refused_in_a_sentence(table, tmp_path):
 def test_pictures_need_no_support_vectors(table):
     X, y, t = table
     model = SVC(gamma=1.0, approximation=10, random_state=0).fit(X, y)
-    shown = model.plot(X, y, kind="margin")
+    shown = MarginDisplay.from_estimator(model, X, y)
     assert shown.values.max() == pytest.approx(model.decision_function(X).max(), rel=0.5)
     assert len(shown.support) == 0
-    assert model.plot(X, y, kind="values").sets is None
-    tube = SVR(gamma=1.0, approximation=10, random_state=0).fit(X[:, :1], t).plot(X[:, :1], t, kind="tube")
-    assert tube.title.endswith("10 features")
+    assert MachineValuesDisplay.from_estimator(model, X, y).sets is None
+    tube = SVR(gamma=1.0, approximation=10, random_state=0).fit(X[:, :1], t)
+    assert tube.plot(X[:, :1], t, kind="tube").get_title().endswith("10 features")
     with pytest.raises(ValueError, match="one on features"):
         model.plot(X, y, kind="weights")

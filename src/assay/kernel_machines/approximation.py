@@ -42,6 +42,7 @@ APPROXIMATION = (
 HELD = 2**26
 """Features that are held in memory (512 MiB); more are made anew in every walk."""
 
+PRECISE = 1e-8
 MOST_STEPS = 1000
 """Steps for each machine where no limit was given."""
 
@@ -105,10 +106,9 @@ class OnFeatures(IterativeModel):
         self._set_strength(total_weight)
         self.features_ = features_of_kernel(self, self.kernel_).fit(_only_features(data))
         mapped, problems = self._featured(data), self._feature_problems()
-        limits: dict[str, Any] = {
-            "tol": float(self.tol),
-            "max_iter": MOST_STEPS if self.max_iter == -1 else self.max_iter,
-        }
+        # One step more, near the end of Newton's, takes the conditions of each column along.
+        most = MOST_STEPS if self.max_iter == -1 else int(self.max_iter)
+        limits: dict[str, Any] = {"tol": min(float(self.tol), PRECISE), "max_iter": most}
         watch = self._watch_fit(X, y, n_runs=len(problems), max_iter=limits["max_iter"])
         machines = []
         for problem in problems:
