@@ -228,6 +228,27 @@ def test_more_cost_gives_fewer_support_vectors_and_folds_choose_it(moons):
     assert chosen.best["C"] == chosen.model.C
 
 
+def test_the_rule_of_one_standard_error_takes_the_least_cost_that_errs_as_little():
+    X, y = TwoMoons(noise_std=0.4).sample(120, random_state=0)
+    costs, options = [0.3, 1.0, 3.0, 10.0], {"gammas": [1.0], "cv": 5, "random_state": 0}
+    least = SVC().select(X, y, Cs=costs, **options)
+    modest = SVC().select(X, y, Cs=costs, rule="one_se", **options)
+    parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 5)
+    wrong = np.empty((5, 4))
+    for fold, part in enumerate(parts):
+        train = np.setdiff1d(np.arange(len(y)), part)
+        for place, C in enumerate(costs):
+            machine = svm.SVC(random_state=0, C=C * len(y) / len(train), gamma=1.0, tol=1e-6)
+            wrong[fold, place] = np.mean(machine.fit(X[train], y[train]).predict(X[part]) != y[part])
+    best = int(np.argmin(wrong.mean(axis=0)))
+    excess = wrong - wrong[:, [best]]
+    within = excess.mean(axis=0) <= excess.std(axis=0, ddof=1) / np.sqrt(5)
+    first = next(place for place in range(best, -1, -1) if place == 0 or not within[place - 1])
+    assert first < best
+    assert least.best["C"] == costs[best]
+    assert modest.best["C"] == modest.model.C == costs[first]
+
+
 @pytest.mark.spec("sangnier/M-1.4.7-a", "sangnier/T-1.4.7-a", "wei/M8.11")
 def test_ball_budget_and_penalty_are_three_names_of_one_machine(moons):
     X, y = moons

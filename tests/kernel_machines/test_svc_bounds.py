@@ -72,12 +72,13 @@ def test_the_leave_one_out_error_is_below_its_bound(moons):
 
 
 def test_without_a_row_on_the_margin_no_share_bounds_the_leave_one_out_error():
-    # All rows are at their bounds: leaving out any gives a majority of the other class, wrong on it.
-    X, y = np.tile([[0.0], [1.0]], (4, 1)), np.tile([0, 1], 4)
+    # All rows are at their bounds, with 2αR² + ξ = 4C + 1 − 8C.
+    X, y = np.tile([[-1.0], [1.0]], (4, 1)), np.tile([0, 1], 4)
     model = SVC(kernel="linear", C=0.1).fit(X, y)
     assert not (model.point_sets_ == 1).any()
+    np.testing.assert_allclose(model.slack_, 0.2)
     assert model.leave_one_out_bound_ == 1.0
-    assert SVC(kernel="linear", C=0.1, fit_intercept=False).fit(X, y).leave_one_out_bound_ <= 1.0
+    assert SVC(kernel="linear", C=0.1, fit_intercept=False).fit(X, y).leave_one_out_bound_ == 0.0
     assert model.certify(X, y, leave_one_out=True).holds
 
 
