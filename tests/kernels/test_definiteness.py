@@ -87,6 +87,19 @@ def test_the_points_and_the_vector_refute_by_themselves(rng):
     assert check_kernel is check_psd
 
 
+def test_no_more_points_refute_than_must(rng):
+    # Every two rows are in order; the one direction of a negative value is that of three rows of forty.
+    bad = [7, 19, 33]
+
+    def function(x, z):
+        i, j = int(x[0]), int(z[0])
+        return 1.0 if i == j else -0.6 if i in bad and j in bad else 0.0
+
+    found = check_kernel(Custom(function), np.arange(40.0)[:, None])
+    assert found.points.ravel().tolist() == bad
+    assert found.value == pytest.approx(-0.2)
+
+
 @pytest.mark.spec("sangnier/T-1.4.2-a")
 def test_positive_definite_on_distinct_points_is_told_from_semi_definite(rng):
     X = rng.standard_normal((12, 2))
