@@ -20,8 +20,8 @@ from assay.rows import ordered_map
 from assay.solvers.rkhs.problem import Array
 
 RANK = 512
-MOST_TURNS, MOST_STEPS = 12, 40
-PRECISE = 1e-8
+MOST_TURNS, MOST_STEPS = 8, 50
+PRECISE = 1e-7
 """Share of the squared slopes that conjugate gradients leave in a turn."""
 
 PIECE = 512
