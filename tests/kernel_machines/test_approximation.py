@@ -168,7 +168,9 @@ def test_what_needs_all_pairs_is_refused_in_a_sentence(table, tmp_path):
     X, y, t = table
     path = str(tmp_path / "rows.parquet")
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_parquet(path)
-    with pytest.raises(ValueError, match="map the rows by Nystroem"):
+    with pytest.raises(
+        ValueError, match="give 'approximation', or map the rows by Nystroem, and fit LinearSVC"
+    ):
         SVC().fit(path, "y")
     with pytest.raises(ValueError, match="'probability'"):
         SVC(approximation=5, probability=True).fit(path, "y")

@@ -96,6 +96,11 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
     intercept_: NDArray
 
     @property
+    def _instead(self) -> str:
+        """What to take for rows outside memory."""
+        return f"give 'approximation', or {INSTEAD}" if "approximation" in self._domains else INSTEAD
+
+    @property
     def _rows_meet_often(self) -> bool:
         """Whether most machines have most rows, so that one Gram matrix saves work."""
         return True

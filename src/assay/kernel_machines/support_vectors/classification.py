@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates, at_most
 from assay.kernel_machines.approximation import OnFeatures, feature_values
-from assay.kernel_machines.support_vectors.base import INSTEAD, SupportVectorModel, implied, values_block
+from assay.kernel_machines.support_vectors.base import SupportVectorModel, implied, values_block
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
 from assay.kernel_machines.support_vectors.leave_one_out import leave_one_out_error, xi_alpha_bound
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
@@ -65,7 +65,7 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
         if self.approximation is None:
-            require_memory(self, X, instead=INSTEAD)
+            require_memory(self, X, instead=self._instead)
         self._forget()
         opened, weights = self._open_classes(X, y, sample_weight)
         self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)

@@ -12,7 +12,6 @@ from sklearn.callback import with_callbacks
 from assay.certificates import Certificates
 from assay.kernel_machines.approximation import OnFeatures, feature_values
 from assay.kernel_machines.support_vectors.base import (
-    INSTEAD,
     SupportVectorModel,
     implied,
     values_block,
@@ -50,7 +49,7 @@ class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
         if self.approximation is None:
-            require_memory(self, X, instead=INSTEAD)
+            require_memory(self, X, instead=self._instead)
         self._forget()
         opened: Any = self._open_vector(X, y, sample_weight)
         if self.approximation is not None:
