@@ -36,8 +36,8 @@ POLISHED = 300
 """Free rows up to which a small problem ends with all of them solved for at once."""
 
 WORKING_SET = 1024
-CLOSE = 0.02
-"""Relative gap from which the free rows are solved for at once: before it, others are still to join them."""
+CLOSE, VERY_CLOSE = 2e-2, 1e-2
+"""Relative gap from which free rows are solved for at once, few and many: others join them before it."""
 
 SAFE = 0.8
 """Share of the tolerance that rounds in single precision reach, so that one look in double confirms it."""
@@ -208,7 +208,8 @@ class WorkingSets:
             if self.n_iter >= options.max_iter or options.report(self.trace[-1]):
                 return True
             n_free = int(dual.free.sum())
-            if gap < CLOSE and 0 < n_free <= MANY and cost > cost_of_free(n_free) + n * n_free:
+            close = CLOSE if n_free <= LARGEST else VERY_CLOSE
+            if gap < close and 0 < n_free <= MANY and cost > cost_of_free(n_free) + n * n_free:
                 cost = 0.0
                 self._solve_free()
                 continue

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from assay.rows import one_blas_thread
 from assay.solvers.rkhs.dual import BoxDual
 from assay.solvers.rkhs.many_free import conjugate_step, times
 from assay.solvers.rkhs.problem import Array
@@ -46,7 +47,8 @@ def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bo
     pull = dual.gradient[free] - epsilon * np.sign(nu)
     up, down, constraints = upper - nu, -lower - nu, dual.constraints(free)
     if len(free) > LARGEST:
-        change = conjugate_step(gram, pull, up, down, constraints)
+        with one_blas_thread():  # threads of BLAS would spin beside those of the products
+            change = conjugate_step(gram, pull, up, down, constraints)
         product = times(gram, change)
     else:
         diagonal = gram.diagonal().copy()
@@ -66,7 +68,7 @@ def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bo
 
 def cost_of_free(n_free: int) -> float:
     """What solving for so many rows at once costs, in numbers of single precision read from memory."""
-    return n_free**3 / 42 + 6.0 * n_free**2 if n_free <= LARGEST else 40.0 * n_free**2
+    return n_free**3 / 42 + 6.0 * n_free**2 if n_free <= LARGEST else 50.0 * n_free**2
 
 
 def box_step(gram: Array, pull: Array, up: Array, down: Array, constraints: Array) -> Array | None:
