@@ -42,7 +42,7 @@ APPROXIMATION = (
 HELD = 2**26
 """Features that are held in memory (512 MiB); more are made anew in every walk."""
 
-PRECISE = 1e-8
+PRECISE = 1e-11
 MOST_STEPS = 1000
 """Steps for each machine where no limit was given."""
 

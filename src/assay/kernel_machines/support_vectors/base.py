@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -196,17 +196,12 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         """How to solve, and who watches."""
         max_iter = UNLIMITED if self.max_iter == -1 else int(self.max_iter)
         watch = self._watch_fit(X, y, n_runs=n_machines, max_iter=max_iter)
-        rng = generator(self.random_state)
-
-        def draws(count: int) -> NDArray[np.int64]:
-            return rng.integers(0, 2**62, size=(count, 2), dtype=np.int64)
-
         options = BoxOptions(
             float(self.tol),
             max_iter,
             1e6 * float(self.cache_size),
             self.working_set,
-            draws if self.working_set == "random" else None,
+            draws_of(self.random_state) if self.working_set == "random" else None,
             lambda value: watch.iteration(dict),
         )
         return options, watch
@@ -264,6 +259,16 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
 
     def _kernel_for(self, data: Any) -> Kernel:
         return kernel_of(self, data.X, data.weight)
+
+
+def draws_of(random_state: Any) -> Callable[[int], NDArray[np.int64]]:
+    """A function that draws pairs of whole numbers."""
+    rng = generator(random_state)
+
+    def draws(count: int) -> NDArray[np.int64]:
+        return rng.integers(0, 2**62, size=(count, 2), dtype=np.int64)
+
+    return draws
 
 
 def uniqueness(kernel: Kernel, machines: Sequence[MachineData], standings: Sequence[Standing]) -> NDArray:
