@@ -56,6 +56,7 @@ class KernelQuantileRegressor(KernelResiduals):
         be anywhere: so many Nyström landmarks, or those of a transformer, whose kernel becomes that of this
         model. The attributes are then `features_`, `feature_coef_` and `feature_dual_` with w and ν of each
         machine, `intercept_`, `rkhs_norm_` and those of values and penalties; those per row are left out.
+        A number draws other landmarks at every fit: a `Nystroem` takes a `random_state`.
 
     Attributes
     ----------
