@@ -19,8 +19,8 @@ from assay.solvers.rkhs.problem import Array
 LARGEST = 3000
 """Free rows up to which their Gram matrix is factorised."""
 
-MANY = 15_000
-"""Free rows up to which it is held in single precision (900 MB), for conjugate gradients."""
+MANY = 11_500
+"""Free rows up to which it is held in single precision (530 MB), for conjugate gradients."""
 
 N_SETS = 30
 
