@@ -105,3 +105,18 @@ def test_a_machine_of_many_free_rows_is_that_of_the_factor(loss, intercept, monk
     assert plain.converged
     assert other.converged
     np.testing.assert_allclose(other.products @ [1, -1], plain.products @ [1, -1], atol=2e-2)
+
+
+def test_rounds_are_slow_where_their_pace_costs_more_than_the_price():
+    pace = box.Pace(1e-6)
+    assert not pace.is_slow(1e-2, 40.0)  # nothing is measured yet
+    pace.cost = 9.0
+    assert not pace.is_slow(5e-3, 40.0)  # less than a quarter of the price
+    pace.cost = 10.0
+    # From 1e-2 to 1e-3 in a cost of 10: three more decades cost 30.
+    assert not pace.is_slow(1e-3, 40.0)
+    assert pace.is_slow(1e-3 * 1.001, 20.0)  # what rounding hid is judged by the last pace
+    pace.cost = 20.0
+    assert pace.is_slow(9e-4, 40.0)
+    pace.begin(1e-5)
+    assert not pace.is_slow(1e-5, 40.0)

@@ -166,11 +166,41 @@ def steps(
     return dual.climb(gram, diagonal, (tol, most), rule, draws)
 
 
+class Pace:
+    """How fast rounds close the gap: its logarithm per cost, as last measured."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol, self.cost = tol, 0.0
+        self._mark: tuple[float, float] | None = None
+        self._pace: float | None = None
+
+    def begin(self, gap: float) -> None:
+        """Measure from here on: the rounds after a solve are another stretch."""
+        self._mark = (gap, self.cost)
+
+    def is_slow(self, gap: float, price: float) -> bool:
+        """Whether rounds would cost more than the price to bring the gap to the tolerance.
+
+        False as long as no stretch of a quarter of the price was measured; the answer is of the last stretch
+        after the gap has been measured anew.
+        """
+        if self._mark is None:
+            self.begin(gap)
+        assert self._mark is not None
+        before, since = self._mark
+        if self.cost - since >= price / 4:
+            self._pace = max(float(np.log(before / max(gap, 1e-300))), 0.0) / (self.cost - since)
+            self.begin(gap)
+        elif gap <= before or self._pace is None:
+            return False  # on its way; a gap that is larger than at the mark is one that rounding hid
+        return float(np.log(gap / self.tol)) > self._pace * price
+
+
 class WorkingSets:
     """Rounds of working sets on all rows, or on those that may still move.
 
-    What a round and a factorisation of the free rows cost is counted, not timed, so that the result does not
-    depend on the machine: the free rows are solved for at once when the rounds since have cost as much.
+    What a round and a solve for all free rows cost is counted, not timed, so that the result does not depend
+    on the machine: the free rows are solved for at once where rounds, at their pace, would cost more.
     """
 
     def __init__(self, dual: BoxDual, kernel: Kernel, X: NDArray, options: BoxOptions) -> None:
@@ -179,26 +209,22 @@ class WorkingSets:
         n_kept = max(int(options.cache_bytes // (4 * X.shape[0])), 2 * WORKING_SET)
         self.rows = KernelRows(kernel, X, n_kept=n_kept)
         self.n_iter, self.trace = 0, [dual.value]
+        self.pace = Pace(options.tol)
 
     def run(self) -> tuple[int, bool, list[float], Array]:
         """Rounds until the gap of all rows, measured in double precision, is small enough."""
-        tol, spent = self.options.tol, 0.0
+        tol = self.options.tol
         while True:
-            ended = self._rounds(spent)
+            ended = self._rounds()
             self.dual.balance()
             products = exact_products(self.kernel, self.X, self.dual.nu)
             self.dual.gradient[:] = self.dual.problem.target - (products[:, 0] - products[:, 1])
             gap = self.dual.standing().gap
             if gap <= tol or ended:
                 return self.n_iter, gap <= tol, self.trace, products
-            # What single precision hid is in the slopes of the free rows, which are as good as known.
-            spent = np.inf
 
-    def _rounds(self, cost: float) -> bool:
-        """Rounds until the gap as the gradient knows it is small; true when the limit of steps ends them.
-
-        `cost` is what rounds cost since the free rows were last solved for at once.
-        """
+    def _rounds(self) -> bool:
+        """Rounds until the gap as the gradient knows it is small; true when the limit of steps ends them."""
         dual, options, n = self.dual, self.options, len(self.dual.nu)
         members = np.empty(0, dtype=np.intp)
         while True:
@@ -209,12 +235,13 @@ class WorkingSets:
                 return True
             n_free = int(dual.free.sum())
             close = CLOSE if n_free <= LARGEST else VERY_CLOSE
-            if gap < close and 0 < n_free <= MANY and cost > cost_of_free(n_free) + n * n_free:
-                cost = 0.0
+            can = gap < close and 0 < n_free <= MANY
+            if can and self.pace.is_slow(gap, cost_of_free(n_free) + n * n_free):
                 self._solve_free()
+                self.pace.begin(dual.standing().gap)
                 continue
             members = chosen_members(dual, members)
-            cost += self._round(members, 0.1 * violation)
+            self.pace.cost += self._round(members, 0.1 * violation)
 
     def _solve_free(self) -> None:
         """Solve for the free rows at once, and let the gradient follow by their kernel rows."""

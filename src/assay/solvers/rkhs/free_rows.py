@@ -68,7 +68,7 @@ def maximise_over_free(dual: BoxDual, free: NDArray[np.intp], gram: Array) -> bo
 
 def cost_of_free(n_free: int) -> float:
     """What solving for so many rows at once costs, in numbers of single precision read from memory."""
-    return n_free**3 / 42 + 6.0 * n_free**2 if n_free <= LARGEST else 50.0 * n_free**2
+    return n_free**3 / 42 + 6.0 * n_free**2 if n_free <= LARGEST else 120.0 * n_free**2
 
 
 def box_step(gram: Array, pull: Array, up: Array, down: Array, constraints: Array) -> Array | None:
