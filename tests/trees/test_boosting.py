@@ -18,7 +18,7 @@ from assay.trees.boosting.table import best_constant
 from assay.trees.growing.binned.histograms import divide_on_shard, fill_histogram, make_shard, take_out
 from assay.trees.growing.binned.scan import Sides, best_newton_cut
 from assay.trees.growing.bins import bin_columns
-from assay.trees.growing.criteria import Newton
+from assay.trees.growing.criteria import NumberCost
 from assay.trees.growing.cuts import Rule, best_cut
 
 
@@ -84,12 +84,12 @@ def test_the_vector_scan_finds_the_cut_of_the_general_search(seed, sign):
     tally[rng.random(n_codes + 1) < 0.4] = 0
     missing = tally[-1] if seed % 2 else np.zeros(3, dtype=np.int64)
     node = tally[:-1].sum(axis=0) + missing
-    form, unit = Newton(0.5), np.array([1.0, 0.25, 0.5])
+    form, unit = NumberCost(0.5), np.array([1.0, 0.25, 0.5])
     low, high = (-np.inf, np.inf) if seed % 3 else (-0.02, 0.02)
     sides, room = Sides(3, 0, sign, low, high), (np.empty((3, 257)), np.empty(257, dtype=np.int64))
     above = np.vstack([tally[:1], tally[:-1]])  # the first row is not of the column
     scanned = best_newton_cut(form, above, 1, n_codes, node, missing, unit, sides, *room)
-    rule, present = Rule(3, sign, low, high), np.flatnonzero(tally[:-1, 0])
+    rule, present = Rule(3, sign, low, high, True), np.flatnonzero(tally[:-1, 0])
     general = best_cut(form, tally[present], len(present), node, missing, unit, rule, np.empty((4, 3)))
     assert scanned.place == (present[general.place] if general.place >= 0 else -1)
     if general.place >= 0:

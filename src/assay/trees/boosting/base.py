@@ -39,7 +39,7 @@ from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.binned.leafwise import Plan, make_plan
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.criteria import Newton
+from assay.trees.growing.criteria import NumberCost
 from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import unit_of
 from assay.trees.importance import KINDS, Importance, names_of, summarised
@@ -185,9 +185,9 @@ class Boosting(TreeModel, IterativeModel):
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
+        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0, False)
         rules = column_rules(self.columns_, signs, groups_of(self))
-        form = Newton(float(self.l2_regularization))
+        form = NumberCost(float(self.l2_regularization))
         flattest, noise = least_curvature(loss), noise_per_curvature(loss)
         return make_plan(form, limits, rules, self.columns_.n_codes, flattest, noise)
 

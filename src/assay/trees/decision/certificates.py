@@ -13,7 +13,7 @@ from assay.trees.decision.recounting import Recomputed, TreeRows, at_nodes, reco
 from assay.trees.decision.search import Admissible, best_gain, last_nodes, row_statistics
 from assay.trees.decision.solver import Growth
 from assay.trees.growing.columns import Columns, midpoints
-from assay.trees.growing.criteria import AbsoluteError, PoissonDeviance
+from assay.trees.growing.criteria import AbsoluteError, is_of_counts
 from assay.trees.tree import EVERY_VALUE, Tree
 
 Array = NDArray[np.float64]
@@ -263,7 +263,7 @@ def gain_of_rows(
     node: int,
 ) -> float:
     """The best gain of a node, by sorting its rows column by column."""
-    is_poisson = isinstance(getattr(growth.form, "form", growth.form), PoissonDeviance)
+    is_poisson = is_of_counts(growth.form)
     center: Any = 0.0 if data.n_classes or is_poisson else seen.mean[node]
     stats = row_statistics(growth.form, data.target[rows], data.weight[rows], data.n_classes, center)
     allowed = np.arange(data.X.shape[1])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.trees.decision.search import medians_of_nodes, one_hot
 from assay.trees.decision.solver import Growth
-from assay.trees.growing.criteria import AbsoluteError, PoissonDeviance, impurity
+from assay.trees.growing.criteria import AbsoluteError, impurity, is_of_counts
 from assay.trees.tree import Tree
 
 Array = NDArray[np.float64]
@@ -65,7 +65,7 @@ def recompute(tree: Tree, leaves: NDArray, data: TreeRows, growth: Growth) -> Re
         medians, costs = medians_of_nodes(tree, leaves, data.target, data.weight)
         mean, spread = medians[:, np.newaxis], costs / safe
     else:
-        is_poisson = isinstance(getattr(form, "form", form), PoissonDeviance)
+        is_poisson = is_of_counts(form)
         outputs = data.target.reshape(len(leaves), -1).T
         each = [mean_and_spread(tree, leaves, column, data.weight, is_poisson) for column in outputs]
         mean = np.column_stack([one for one, _ in each])

@@ -10,30 +10,22 @@ from numpy.typing import NDArray
 
 from assay.trees.growing.build import column_rules, count_rows, grow_tree
 from assay.trees.growing.columns import Columns, sort_columns
-from assay.trees.growing.criteria import (
-    AbsoluteError,
-    Entropy,
-    Gini,
-    Misclassification,
-    Newton,
-    PoissonDeviance,
-)
-from assay.trees.growing.finding import BestCuts, RandomCuts
+from assay.trees.growing.criteria import ENTROPY, GINI, MISTAKES, AbsoluteError, ClassCost, NumberCost
 from assay.trees.growing.space import Limits
 from assay.trees.growing.table import sorted_table
 from assay.trees.tree import EVERY_VALUE, Tree
 
 CLASS_CRITERIA: dict[str, Any] = {
-    "gini": Gini(),
-    "entropy": Entropy(),
-    "log_loss": Entropy(),
-    "misclassification": Misclassification(),
+    "gini": ClassCost(GINI),
+    "entropy": ClassCost(ENTROPY),
+    "log_loss": ClassCost(ENTROPY),
+    "misclassification": ClassCost(MISTAKES),
 }
 NUMBER_CRITERIA: dict[str, Any] = {
-    "squared_error": Newton(),
-    "friedman_mse": Newton(),  # |L||R|/(|L|+|R|) (ȳ_L − ȳ_R)² is the decrease of the squared error
+    "squared_error": NumberCost(),
+    "friedman_mse": NumberCost(),  # |L||R|/(|L|+|R|) (ȳ_L − ȳ_R)² is the decrease of the squared error
     "absolute_error": AbsoluteError(),
-    "poisson": PoissonDeviance(),
+    "poisson": NumberCost(is_poisson=True),
 }
 
 DEEP = 2**31 - 1
@@ -62,11 +54,6 @@ class Growth(NamedTuple):
     signs: NDArray | None
     groups: NDArray | None
 
-    @property
-    def finder(self) -> Any:
-        """How a column is cut."""
-        return RandomCuts() if self.random_cuts else BestCuts()
-
     def limits(self, unit: float) -> Limits:
         """The stopping rules in units of the weights."""
         return Limits(
@@ -77,6 +64,7 @@ class Growth(NamedTuple):
             0 if self.max_leaves is None else self.max_leaves,
             self.n_tried,
             self.seed,
+            self.random_cuts,
         )
 
 
@@ -107,7 +95,7 @@ def grow_exact(X: NDArray, target: NDArray, weight: NDArray, n_classes: int, gro
     target = target if n_classes else target.astype(np.float64)
     counted = count_rows(growth.form, target, weight, n_classes, table.rows, weight)
     limits = growth.limits(counted.units[0])
-    how = (growth.form, growth.finder, limits, columns, rules)
+    how = (growth.form, limits, columns, rules)
     tree, leaves = grow_tree(table, counted.rows, counted.units, *how)
     tree = replace(tree, threshold=np.minimum(tree.threshold, EVERY_VALUE))
     tree = counted.finish(tree, leaves, target, weight, growth.form)

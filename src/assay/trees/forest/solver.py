@@ -145,7 +145,6 @@ class Forest(NamedTuple):
             counted.rows,
             counted.units,
             growth.form,
-            growth.finder,
             growth._replace(seed=seed).limits(counted.units[0]),
             table.columns,
             rules,

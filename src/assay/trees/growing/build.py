@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.criteria import AbsoluteError, PoissonDeviance, Several, impurity
+from assay.trees.growing.criteria import AbsoluteError, Several, impurity, is_of_counts
 from assay.trees.growing.finding import Site
 from assay.trees.growing.medians import median_rows
 from assay.trees.growing.nodes import (
@@ -26,7 +26,6 @@ from assay.trees.growing.nodes import (
     NEXT,
     RIGHT,
     START,
-    WORDS,
     GrowingTree,
     empty_tree,
     preorder,
@@ -78,8 +77,7 @@ def count_rows(
     if form.classes:
         rows, unit = class_rows(target, weight)
         return Counted(rows, np.full(n_shares + 1, unit), 0.0)
-    inner = form.form if isinstance(form, Several) else form
-    centered = not isinstance(inner, PoissonDeviance)
+    centered = not is_of_counts(form)
     if target.ndim == 2:
         center = np.array([center_of(column, usual) if centered else 0.0 for column in target.T])
         return Counted(*several_rows(weight, target - center, centered=centered), center)
@@ -94,7 +92,6 @@ def grow_tree(
     rows: Any,
     unit: NDArray,
     form: Any,
-    finder: Any,
     limits: Limits,
     columns: Columns,
     rules: ColumnRules,
@@ -111,17 +108,16 @@ def grow_tree(
     most = n_rows if limits.max_leaves == 0 else min(n_rows, limits.max_leaves)
     if limits.max_depth < 40:
         most = min(most, 2**limits.max_depth)
-    capacity, has_levels = 2 * most + 1, bool(rules.categorical.any())
+    capacity = 2 * most + 1
     n_outputs = rows.raw.shape[1] - 1 if isinstance(rows, SeveralRows) else 1
+    has_levels = bool(rules.categorical.any())
     growing = empty_tree(capacity, n_sums, categories=has_levels, n_outputs=n_outputs)
-    if not has_levels:  # nothing is compiled for levels
-        growing = growing._replace(bits=None)
     n_total = n_rows if isinstance(table, SortedTable) else table.codes.shape[1]
     most_codes = int(table.n_codes.max(initial=0))
     space = make_space(n_rows, len(rules.signs), n_sums, most_codes, unit, capacity)
     goes_left = np.empty(max(n_total, int(table.rows.max(initial=0)) + 1), dtype=np.bool_)
     site = Site(table, rows, rules, growing, space)
-    n_nodes = grow(site, room_near(table, rows), form, finder, limits, goes_left)
+    n_nodes = grow(site, room_near(table, rows), form, limits, goes_left)
     return finished(growing, n_nodes, form, columns, table.rows, len(goes_left))
 
 
@@ -147,7 +143,7 @@ def finished(
         threshold=threshold,
         missing_go_to_left=growing.missing_left[order] & inner,
         levels=levels.astype(np.int32),
-        bits=np.empty((0, WORDS), dtype=np.uint32) if growing.bits is None else growing.bits[order[grouped]],
+        bits=growing.bits[order[grouped]],
         value=node_values(form, sums, real),
         impurity=impurity(form, sums),
         gain=np.where(inner, real[:, GAIN], 0.0),
@@ -192,7 +188,7 @@ def measured_impurity(tree: Tree, leaves: NDArray, target: NDArray, weight: NDAr
     n_nodes = tree.node_count
     totals = np.bincount(leaves, weight, minlength=n_nodes)
     means = np.bincount(leaves, weight * target, minlength=n_nodes) / np.where(totals > 0, totals, 1.0)
-    is_poisson = isinstance(form, PoissonDeviance)
+    is_poisson = is_of_counts(form)
     if is_poisson:
         terms = weight * poisson_terms(target, means[leaves])
     else:

@@ -7,7 +7,7 @@ split is worth
     gain = cost(node) − cost(left) − cost(right),
 
 which is never negative for the costs here. A criterion hands compiled loops its *form*: a NamedTuple of its
-parameters, whose class says which criterion it is (as losses do with their row forms).
+parameters, whose class says which sums it takes (as losses do with their row forms).
 """
 
 from __future__ import annotations
@@ -19,46 +19,42 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import choices, log
+from assay.loops import choices, inlined, log
 
 OPTIONS = choices()
 
 
-class Gini(NamedTuple):
-    """W (1 − Σ p_k²): the error of a label drawn from the node, times its weight."""
+GINI, ENTROPY, MISTAKES = range(3)
+"""Kinds of `ClassCost`."""
 
+
+class ClassCost(NamedTuple):
+    """Cost of a node of classes, one of three kinds.
+
+    `GINI` is W (1 − Σ p_k²), the error of a label drawn from the node times its weight; `ENTROPY` is
+    −W Σ p_k log p_k, the negative log-likelihood of the rows under the shares of the node; `MISTAKES` is
+    W (1 − max p_k), the weight that the commonest class gets wrong.
+    """
+
+    kind: int = GINI
     classes: bool = True
 
 
-class Entropy(NamedTuple):
-    """−W Σ p_k log p_k: the negative log-likelihood of the rows under the shares of the node."""
-
-    classes: bool = True
-
-
-class Misclassification(NamedTuple):
-    """W (1 − max p_k): the weight that the commonest class gets wrong."""
-
-    classes: bool = True
-
-
-class Newton(NamedTuple):
+class NumberCost(NamedTuple):
     """−S² / (H + λ): twice what a Newton step in the node gains; squared error where H is the weight.
 
     The statistic is the negative slope of the loss, or the target less any constant: the sum of squares is
     left out of the cost, being the same before and after a split. Slopes s_i counted from a centre c as
     s_i − c h_i, h_i the curvatures, have the cost −(S − cλ)² / (H + λ) up to terms that no split changes but
     for a constant: `shift` is cλ.
+
+    With `is_poisson` it is −S log(S / W) instead: half the Poisson deviance of the node, up to a term that no
+    split changes.
     """
 
     l2: float = 0.0
-    classes: bool = False
     shift: float = 0.0
-
-
-class PoissonDeviance(NamedTuple):
-    """−S log(S / W): half the Poisson deviance of the node, up to a term that no split changes."""
-
+    is_poisson: bool = False
     classes: bool = False
 
 
@@ -82,78 +78,42 @@ class Several(NamedTuple):
 
 
 # Functions of numbers alone, not of arrays: inside the search of a cut each array that is handed on would be
-# counted as one more reference, which takes longer than the arithmetic.
+# counted as one more reference, which takes longer than the arithmetic. Kinds of a cost are values, not
+# classes: one loop is compiled for all of them, and the branch is the same for every cut.
 
 
-def class_part(form: Any, total: float, weight: float) -> float:
-    """What one class of a node of weight `total` adds to its cost; for compiled loops only."""
-    raise NotImplementedError("class_part is called inside compiled loops.")
-
-
-def class_cost(form: Any, total: float, parts: float) -> float:
-    """Cost of a node from what its classes add; for compiled loops only."""
-    raise NotImplementedError("class_cost is called inside compiled loops.")
-
-
-def number_cost(form: Any, weight: float, total: float, size: float) -> float:
-    """Cost of a node from its three sums; for compiled loops only."""
-    raise NotImplementedError("number_cost is called inside compiled loops.")
-
-
-@overload(class_part, jit_options=OPTIONS)
-def _chosen_part(form, total, weight):  # type: ignore[no-untyped-def]
-    def entropy(form, total, weight):  # type: ignore[no-untyped-def]
-        return -weight * log(weight / total) if weight > 0.0 else 0.0
-
-    def square(form, total, weight):  # type: ignore[no-untyped-def]
+@inlined
+def class_part(form, total, weight):  # type: ignore[no-untyped-def]
+    """What one class of a node of weight `total` adds to its cost."""
+    if form.kind == GINI:
         return weight * weight
-
-    def itself(form, total, weight):  # type: ignore[no-untyped-def]
-        return weight
-
-    return {Entropy: entropy, Gini: square}.get(form.instance_class, itself)
+    if form.kind == ENTROPY:
+        return -weight * log(weight / total) if weight > 0.0 else 0.0
+    return weight
 
 
-@overload(class_cost, jit_options=OPTIONS)
-def _chosen_class_cost(form, total, parts):  # type: ignore[no-untyped-def]
-    def gini(form, total, parts):  # type: ignore[no-untyped-def]
+@inlined
+def class_cost(form, total, parts):  # type: ignore[no-untyped-def]
+    """Cost of a node from what its classes add."""
+    if form.kind == GINI:
         return total - parts / total if total > 0.0 else 0.0
-
-    def entropy(form, total, parts):  # type: ignore[no-untyped-def]
-        return parts
-
-    def misclassification(form, total, parts):  # type: ignore[no-untyped-def]
-        return total - parts
-
-    return {Gini: gini, Entropy: entropy}.get(form.instance_class, misclassification)
+    return parts if form.kind == ENTROPY else total - parts
 
 
-@overload(number_cost, jit_options=OPTIONS)
-def _chosen_number_cost(form, weight, total, size):  # type: ignore[no-untyped-def]
-    def newton(form, weight, total, size):  # type: ignore[no-untyped-def]
-        whole, moved = size + form.l2, total - form.shift
-        return -moved * moved / whole if whole > 0.0 else 0.0
+@inlined
+def joined_parts(form, first, second):  # type: ignore[no-untyped-def]
+    """Parts of two classes together: their sum, or the larger."""
+    return max(first, second) if form.kind == MISTAKES else first + second
 
-    def poisson(form, weight, total, size):  # type: ignore[no-untyped-def]
+
+@inlined
+def number_cost(form, weight, total, size):  # type: ignore[no-untyped-def]
+    """Cost of a node from its three sums."""
+    if form.is_poisson:
         # Infinite where a node has no count: its mean 0 would make any count impossible.
         return -total * log(total / weight) if total > 0.0 and weight > 0.0 else np.inf
-
-    def none(form, weight, total, size):  # type: ignore[no-untyped-def]
-        return 0.0
-
-    return {Newton: newton, PoissonDeviance: poisson}.get(form.instance_class, none)
-
-
-def joined_parts(form: Any, first: float, second: float) -> float:
-    """Parts of two classes together: their sum, or the larger; for compiled loops only."""
-    raise NotImplementedError("joined_parts is called inside compiled loops.")
-
-
-@overload(joined_parts, jit_options=OPTIONS)
-def _chosen_joining(form, first, second):  # type: ignore[no-untyped-def]
-    if form.instance_class is Misclassification:
-        return lambda form, first, second: max(first, second)
-    return lambda form, first, second: first + second
+    whole, moved = size + form.l2, total - form.shift
+    return -moved * moved / whole if whole > 0.0 else 0.0
 
 
 def cost(form: Any, sums: NDArray) -> float:
@@ -275,20 +235,25 @@ def impurity(form: Any, sums: NDArray, squares: NDArray | None = None) -> NDArra
         return np.mean(list(each), axis=0)
     if form.classes:
         shares = sums[:, 1:] / weight[:, np.newaxis]
-        if isinstance(form, Gini):
+        if form.kind == GINI:
             return 1.0 - np.sum(shares**2, axis=1)
-        if isinstance(form, Misclassification):
+        if form.kind == MISTAKES:
             return 1.0 - shares.max(axis=1)
         logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
         return -np.sum(shares * logs, axis=1)
     if isinstance(form, AbsoluteError):  # the cost is among the sums
         return np.asarray(sums[:, 2] / weight)
-    if isinstance(form, PoissonDeviance):
+    if form.is_poisson:
         mean = np.where(sums[:, 1] > 0, sums[:, 1] / weight, 1.0)
         return -sums[:, 1] / weight * np.log(mean)
     size = np.where(sums[:, 2] + form.l2 > 0, sums[:, 2] + form.l2, 1.0)
     rest = 0.0 if squares is None else squares
     return np.maximum((rest - sums[:, 1] ** 2 / size) / weight, 0.0 if squares is not None else -np.inf)
+
+
+def is_of_counts(form: Any) -> bool:
+    """Whether a criterion is the Poisson deviance, of one output or several."""
+    return bool(getattr(getattr(form, "form", form), "is_poisson", False))
 
 
 def sums_of_outputs(form: Several) -> list[list[int]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from assay.loops import compiled, inner
+from assay.loops import compiled, inner, lean
 from assay.trees.growing.criteria import OPTIONS, cost, cost_apart, of_classes
 
 NO_CUT = -1
@@ -24,13 +24,15 @@ class Rule(NamedTuple):
 
     `min_leaf` is the least weight of a side, in units of the weights. `sign` is 1 (−1) where the prediction
     must not fall (rise) from the left side to the right one; predictions stay between `low` and `high`, which
-    are what the constraints further up have left.
+    are what the constraints further up have left. `apart` says whether all rows with a value may go left
+    where missing ones go right.
     """
 
     min_leaf: int
     sign: Any
     low: float
     high: float
+    apart: Any
 
 
 class Cut(NamedTuple):
@@ -81,7 +83,7 @@ def is_admissible(form, whole, left, unit, rule, right):  # type: ignore[no-unty
     return rule.sign * (second - first) >= 0.0
 
 
-@compiled
+@lean
 def best_cut(form, tally, n_codes, node, missing, unit, rule, work):  # type: ignore[no-untyped-def]
     """The cut of largest gain between neighbouring codes of a tally.
 
@@ -113,7 +115,7 @@ def best_cut(form, tally, n_codes, node, missing, unit, rule, work):  # type: ig
     least, heaviest = rule.min_leaf * unit[0], whole[0] - rule.min_leaf * unit[0]
     for missing_left in range(2 if missing[0] > 0 else 1):
         # All rows with a value may go left only where missing ones are left for the right side.
-        end = n_codes if (missing_left == 0 and missing[0] > 0) else n_codes - 1
+        end = n_codes if (missing_left == 0 and missing[0] > 0 and rule.apart) else n_codes - 1
         for k in range(n_sums):
             left[k] = missing[k] * unit[k] if missing_left else 0.0
         for p in range(end):

@@ -1,7 +1,7 @@
 """The best split of a node: which columns it looks at, and where each is cut.
 
-Where cuts are looked for is a *finder*: `BestCuts` tries all cuts of a column, from a tally of its codes;
-`RandomCuts` one, at a value drawn between its smallest and largest in the node, by two passes over the rows.
+All cuts of a column are tried, from a tally of its codes, or one at a value drawn between its smallest and
+largest in the node, by two passes over the rows.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from numba.extending import overload
 
 from assay.loops import inner, part
 from assay.trees.growing.criteria import OPTIONS, AbsoluteError
-from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, is_admissible, real_sums
-from assay.trees.growing.levels import search_levels
+from assay.trees.growing.cuts import NO_CUT, Rule, best_cut
+from assay.trees.growing.levels import group_by_medians, group_levels, keep_groups
 from assay.trees.growing.medians import (
     best_median_cut,
     code_of,
-    cost_of_node,
-    cost_of_sides,
-    mark_row,
     sort_keys,
+    sort_sides,
 )
 from assay.trees.growing.nodes import (
     CENTER,
@@ -48,18 +46,6 @@ TIE = 1e-12
 """Share of a gain by which a cut must gain more than those before: the same rows left and right tie."""
 
 
-class BestCuts(NamedTuple):
-    """All cuts of a column are tried."""
-
-    random: bool = False
-
-
-class RandomCuts(NamedTuple):
-    """One cut of a column is tried, drawn at random."""
-
-    random: bool = True
-
-
 class Site(NamedTuple):
     """Where a node is divided: the codes and statistics of the rows, the columns, the tree, memory."""
 
@@ -71,7 +57,7 @@ class Site(NamedTuple):
 
 
 @part
-def find_split(node, site, form, finder, limits, path):  # type: ignore[no-untyped-def]
+def find_split(node, site, form, limits, path):  # type: ignore[no-untyped-def]
     """Write the best split of a node into the tree, among the columns that are tried."""
     columns, tree, space = site.columns, site.tree, site.space
     n_columns = list_columns(node, columns, tree, space.columns)
@@ -87,32 +73,35 @@ def find_split(node, site, form, finder, limits, path):  # type: ignore[no-untyp
             other = place + np.int64(uniform(state) * (n_columns - place))
             space.columns[place], space.columns[other] = space.columns[other], space.columns[place]
         j = space.columns[place]
-        rule = Rule(limits.min_leaf, np.int64(columns.signs[j]), low, high)
-        if columns.categorical[j]:
-            best, has_values = search_levels(node, j, best, site, form, rule)
-        else:
-            share = mixed(state + np.uint64(j + 1))
-            best, has_values = search_cuts(finder, node, j, best, share, site, form, rule)
+        is_drawn = limits.random_cuts and not columns.categorical[j]
+        share = uniform(mixed(state + np.uint64(j + 1))) if is_drawn else -1.0
+        rule = Rule(limits.min_leaf, np.int64(columns.signs[j]), low, high, not is_drawn)
+        best, has_values = search_column(node, j, best, share, site, form, rule)
         n_tried += has_values  # columns that are constant here are not counted
-    finish_split(finder, node, site)
 
 
-def search_cuts(
-    finder: Any, node: Any, j: Any, best: Any, state: Any, site: Any, form: Any, rule: Any
-) -> Any:
-    """Keep the best cut of a column if it gains more than `best`; for compiled loops only.
+def search_column(node: Any, j: Any, best: Any, share: Any, site: Any, form: Any, rule: Any) -> Any:
+    """Keep the best split of a column if it gains more than `best`; for compiled loops only.
 
+    With a share of 0 or more one cut of an ordered column is tried, that far between its extreme values.
     Gives the gain of the best split so far, and whether the column is not constant in the node.
     """
-    raise NotImplementedError("search_cuts is called inside compiled loops.")
+    raise NotImplementedError("search_column is called inside compiled loops.")
 
 
-def _search_all(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
-    tree, space = site.tree, site.space
+def _search_sums(node, j, best, share, site, form, rule):  # type: ignore[no-untyped-def]
+    table, rows, columns, tree, space = site
     missing = space.sums[1]
-    n_codes = tally_column(site.table, j, node, tree, site.rows, space)
+    if share >= 0.0:
+        n_codes = tally_sides(node, j, share, site)
+    else:
+        n_codes = tally_column(table, j, node, tree, rows, space)
     if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
         return best, False
+    if columns.categorical[j]:
+        gain, missing_left = group_levels(form, space, n_codes, rule)
+        return keep_groups(node, j, n_codes, best, gain, missing_left, site), True
+    rule = Rule(rule.min_leaf, rule.sign, rule.low, rule.high, rule.apart or n_codes == 1)
     cut = best_cut(form, space.tally, n_codes, space.sums[0], missing, space.unit, rule, space.work)
     if cut.place == NO_CUT or not cut.gain - best > TIE * abs(cut.gain):
         return best, True
@@ -129,65 +118,72 @@ def _search_all(finder, node, j, best, state, site, form, rule):  # type: ignore
     return cut.gain, True
 
 
-def _search_medians(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
-    tree, rows, keys = site.tree, site.rows, site.space.keys
+def _search_medians(node, j, best, share, site, form, rule):  # type: ignore[no-untyped-def]
+    table, rows, columns, tree, space = site
+    keys, is_category, n_codes = space.keys, columns.categorical[j], np.int64(2)
     count = tree.whole[node, END] - tree.whole[node, START]
-    n_known = sort_keys(site.table, j, node, tree, rows, keys)
+    if is_category:
+        n_codes = tally_column(table, j, node, tree, rows, space)
+    elif share >= 0.0:
+        n_codes = tally_sides(node, j, share, site)
+    if n_codes < 1 or (n_codes == 1 and space.sums[1, 0] == 0):
+        return best, False
+    if is_category:
+        gain, missing_left = group_by_medians(form, node, j, n_codes, site, rule)
+        return keep_groups(node, j, n_codes, best, gain, missing_left, site), True
+    if share >= 0.0:
+        n_known = sort_sides(table, j, node, tree, space.codes[0], keys)
+    else:
+        n_known = sort_keys(table, j, node, tree, rows, keys)
     if n_known < 1 or (n_known == count and code_of(keys[0]) == code_of(keys[count - 1])):
         return best, False
-    cut, weight = best_median_cut(keys, n_known, node, rows, tree, site.space.unit, rule)
+    apart = rule.apart or n_codes == 1
+    cut, weight = best_median_cut(keys, n_known, node, rows, tree, space.unit, rule, apart)
     if cut.place == NO_CUT or not cut.gain - best > TIE * tree.sums[node, 2]:
         return best, True
     last = code_of(keys[cut.place])
     after = code_of(keys[cut.place + 1]) if cut.place + 1 < n_known else last
-    missing_left = cut.missing_left if n_known < count else 2 * weight >= site.space.sums[0, 0]
+    missing_left = cut.missing_left if n_known < count else 2 * weight >= space.sums[0, 0]
+    if share >= 0.0:  # there the keys are those of the sides
+        last, after = space.codes[0], space.codes[n_codes - 1]
     keep_split(node, j, last, after, missing_left, cut.gain, tree)
     tree.whole[node, PLACE_OF_BITS] = -1
     return cut.gain, True
 
 
-def _search_one(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
+@overload(search_column, jit_options=OPTIONS)
+def _chosen_search(node, j, best, share, site, form, rule):  # type: ignore[no-untyped-def]
+    return _search_medians if form.instance_class is AbsoluteError else _search_sums
+
+
+@part
+def tally_sides(node, j, share, site):  # type: ignore[no-untyped-def]
+    """A tally of the two sides of a cut that is a share of the way between the extreme values of a node.
+
+    As `tally_column` gives it: the last code on the left and the first on the right stand for the sides.
+    """
     table, rows, columns, tree, space = site
-    start, end = tree.whole[node, START], tree.whole[node, END]
-    absent, low, high, n_missing = np.int64(table.n_codes[j]), np.int64(table.n_codes[j]), np.int64(-1), 0
+    start, end, sums = tree.whole[node, START], tree.whole[node, END], space.sums
+    absent, low, high = np.int64(table.n_codes[j]), np.int64(table.n_codes[j]), np.int64(-1)
     for p in range(start, end):
         _, code = entry(table, j, p)
         low = min(low, code)  # a missing one is larger than all
         high = max(high, code if code != absent else np.int64(-1))
-        n_missing += code == absent
-    if high < 0 or (low == high and n_missing == 0):
-        return best, False
-    cut = draw_code(uniform(state), columns, j, low, high)
-    whole, left, sums, unit = space.work[0], space.work[1], space.sums, space.unit
+    cut = draw_code(share, columns, j, low, high) if high >= 0 else np.int64(-1)
     for side in range(1, 4):
         for k in range(sums.shape[1]):
             sums[side, k] = 0
+    last, after = np.int64(-1), absent
     for p in range(start, end):
         i, code = entry(table, j, p)
         side = 1 if code == absent else (2 if code <= cut else 3)
         add_row(rows, i, sums[side])
-        mark_row(rows, i, side)
-    real_sums(sums[0], unit, whole)
-    parent = cost_of_node(form, whole, node, tree)
-    for missing_left in range(2 if n_missing > 0 else 1):
-        for k in range(sums.shape[1]):
-            left[k] = (sums[2, k] + (sums[1, k] if missing_left == 1 else 0)) * unit[k]
-        if not is_admissible(form, whole, left, unit, rule, space.work[2]):
-            continue
-        gain = parent - cost_of_sides(form, whole, left, missing_left, node, site)
-        if gain > best:
-            best = gain
-            goes_left = missing_left == 1 if n_missing > 0 else 2 * sums[2, 0] >= sums[0, 0]
-            keep_split(node, j, cut, cut, goes_left, gain, tree)
-            tree.whole[node, PLACE_OF_BITS] = -1
-    return best, True
-
-
-@overload(search_cuts, jit_options=OPTIONS)
-def _chosen_search(finder, node, j, best, state, site, form, rule):  # type: ignore[no-untyped-def]
-    if finder.instance_class is RandomCuts:
-        return _search_one
-    return _search_medians if form.instance_class is AbsoluteError else _search_all
+        last = max(last, code if code <= cut else np.int64(-1))
+        after = min(after, code if code > cut else absent)
+    for k in range(sums.shape[1]):
+        space.tally[0, k], space.tally[1, k] = sums[2, k], sums[3, k]
+    space.codes[0], space.codes[1] = last, after
+    return np.int64(high >= 0) + np.int64(after < absent)
 
 
 @inner
@@ -206,13 +202,9 @@ def draw_code(share, columns, j, low, high):  # type: ignore[no-untyped-def]
     return first
 
 
-def finish_split(finder: Any, node: Any, site: Any) -> None:
-    """Find the codes on either side of a cut that was drawn; for compiled loops only."""
-    raise NotImplementedError("finish_split is called inside compiled loops.")
-
-
-def _find_neighbours(finder, node, site):  # type: ignore[no-untyped-def]
-    table, columns, tree = site.table, site.columns, site.tree
+@inner
+def find_neighbours(node, table, columns, tree):  # type: ignore[no-untyped-def]
+    """Find the codes on either side of a cut that was drawn."""
     j = tree.whole[node, COLUMN]
     if j == LEAF or columns.categorical[j]:
         return
@@ -223,13 +215,6 @@ def _find_neighbours(finder, node, site):  # type: ignore[no-untyped-def]
         last = max(last, code if code <= cut else np.int64(-1))
         after = min(after, code if code > cut else absent)
     tree.whole[node, CUT], tree.whole[node, NEXT] = last, after if after < absent else last
-
-
-@overload(finish_split, jit_options=OPTIONS)
-def _chosen_finish(finder, node, site):  # type: ignore[no-untyped-def]
-    if finder.instance_class is RandomCuts:
-        return _find_neighbours
-    return lambda finder, node, site: None
 
 
 @inner

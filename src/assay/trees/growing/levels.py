@@ -5,75 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.core import types
 from numba.extending import overload
 
-from assay.loops import inner
-from assay.trees.growing.criteria import OPTIONS, AbsoluteError, cost, cost_apart, of_classes
-from assay.trees.growing.cuts import NO_CUT, best_cut, is_admissible, real_sums
+from assay.loops import inner, part
+from assay.trees.growing.criteria import OPTIONS, of_classes
+from assay.trees.growing.cuts import NO_CUT, best_cut
 from assay.trees.growing.medians import best_median_cut, code_of, sort_ranks
 from assay.trees.growing.nodes import END, PLACE_OF_BITS, START, WORDS, keep_split
-from assay.trees.growing.table import tally_column
 
 EXHAUSTIVE = 8
 """Levels up to which all groupings are tried where no order of the levels is known to be optimal."""
 
 
-def search_levels(node: Any, j: Any, best: Any, site: Any, form: Any, rule: Any) -> Any:
-    """Keep the best grouping of a column of categories if it gains more than `best`; for compiled loops only.
-
-    Gives the gain of the best split so far, and whether the column has anything to divide. A tree without
-    room for sets of levels has no such column, and nothing is compiled for it.
-    """
-    raise NotImplementedError("search_levels is called inside compiled loops.")
-
-
-def _no_levels(node, j, best, site, form, rule):  # type: ignore[no-untyped-def]
-    return best, False
-
-
-def _search(node, j, best, site, form, rule):  # type: ignore[no-untyped-def]
+@part
+def keep_groups(node, j, n_codes, best, gain, missing_left, site):  # type: ignore[no-untyped-def]
+    """Keep a grouping, its bits in `space.bits[0]`, if it gains more than `best`; gives the larger gain."""
     table, tree, space = site.table, site.tree, site.space
-    missing = space.sums[1]
-    n_codes = tally_column(table, j, node, tree, site.rows, space)
-    if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
-        return best, False
-    gain, missing_left = best_groups(form, node, j, n_codes, site, rule)
     if gain > best:
         best = gain
         keep_split(node, j, np.int64(0), np.int64(0), missing_left, gain, tree)
         tree.whole[node, PLACE_OF_BITS] = node
         copy_bits(space.bits[0], tree.bits[node])
-        finish_grouping(node, table.n_codes[j], n_codes, missing, tree, space)
-    return best, True
+        finish_grouping(node, table.n_codes[j], n_codes, space.sums[1], tree, space)
+    return best
 
 
-@overload(search_levels, jit_options=OPTIONS)
-def _chosen_search(node, j, best, site, form, rule):  # type: ignore[no-untyped-def]
-    return _no_levels if isinstance(site.types[3].types[-1], types.NoneType) else _search
+@part
+def group_by_medians(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
+    """As `group_levels`: the best cut in the order of the means.
 
-
-def best_groups(form: Any, node: Any, j: Any, n_codes: Any, site: Any, rule: Any) -> Any:
-    """The best grouping of the levels of a node: its gain and the side of missing values.
-
-    The levels that go left are written as bits of their codes into `space.bits[0]`. For compiled loops only.
+    No order is known to have the best grouping about medians among its cuts.
     """
-    raise NotImplementedError("best_groups is called inside compiled loops.")
-
-
-def _groups_by_sums(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
-    return group_levels(form, site.space, n_codes, site.space.sums[0], site.space.sums[1], rule)
-
-
-def _groups_by_medians(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
-    # The best cut in the order of the means; no order is known to have the best grouping among its cuts.
     rows, tree, space = site.rows, site.tree, site.space
     order_levels(form, space.tally, n_codes, 1, space.means, space.order)
     for p in range(n_codes):
         rows.codes[0, space.codes[space.order[p]]] = p
     start, end = tree.whole[node, START], tree.whole[node, END]
     n_known = sort_ranks(site.table, j, start, end, rows, space.keys)
-    cut, _ = best_median_cut(space.keys, n_known, node, rows, tree, space.unit, rule)
+    cut, _ = best_median_cut(space.keys, n_known, node, rows, tree, space.unit, rule, True)
     for word in range(WORDS):
         space.bits[0, word] = 0
     if cut.place != NO_CUT:
@@ -82,44 +51,52 @@ def _groups_by_medians(form, node, j, n_codes, site, rule):  # type: ignore[no-u
     return cut.gain, cut.missing_left
 
 
-@overload(best_groups, jit_options=OPTIONS)
-def _chosen_groups(form, node, j, n_codes, site, rule):  # type: ignore[no-untyped-def]
-    return _groups_by_medians if form.instance_class is AbsoluteError else _groups_by_sums
+@inner
+def group_levels(form, space, n_codes, rule):  # type: ignore[no-untyped-def]
+    """The best grouping of the levels of a category: its gain and the side of missing values.
+
+    The levels that go left are written as bits of their codes into `space.bits[0]`. Each try is the best cut
+    of a tally: of all levels in the order of a statistic (one order per class), or of two groups.
+    """
+    whole, missing = space.sums[0], space.sums[1]
+    n_sums = whole.shape[0]
+    all_groups = is_exhaustive(form, n_sums, n_codes)
+    first, last = statistics_of(form, n_sums)
+    if all_groups:  # the last level is never on the left: a grouping and its mirror image are the same
+        first, last = 0, 1 << (n_codes - 1)
+    best, best_left, chosen, place = -np.inf, False, -1, NO_CUT
+    for turn in range(first, last):
+        if all_groups:
+            sum_groups(space.tally, n_codes, turn, space.ordered)
+        else:
+            order_levels(form, space.tally, n_codes, turn, space.means, space.order)
+            for p in range(n_codes):
+                for k in range(n_sums):
+                    space.ordered[p, k] = space.tally[space.order[p], k]
+        n_parts = 2 if all_groups else n_codes
+        cut = best_cut(form, space.ordered, n_parts, whole, missing, space.unit, rule, space.work)
+        if cut.place != NO_CUT and cut.gain > best:
+            best, best_left, chosen, place = cut.gain, cut.missing_left, turn, cut.place
+    bits = space.bits[0]
+    for word in range(WORDS):
+        bits[word] = 0
+    if chosen >= 0 and not all_groups:
+        order_levels(form, space.tally, n_codes, chosen, space.means, space.order)
+    for p in range(n_codes if chosen >= 0 else 0):
+        if all_groups and (place > 0 or (chosen >> p) & 1):
+            set_bit(bits, space.codes[p])
+        elif not all_groups and p <= place:
+            set_bit(bits, space.codes[space.order[p]])
+    return best, best_left
 
 
 @inner
-def group_levels(form, space, n_codes, whole, missing, rule):  # type: ignore[no-untyped-def]
-    """The best grouping of the levels of a category: its gain and the side of missing values.
-
-    The levels that go left are written as bits of their codes into `space.bits[0]`.
-    """
-    n_sums = whole.shape[0]
-    chosen, best, best_left = space.bits[0], -np.inf, False
-    for word in range(WORDS):
-        chosen[word] = 0
-    if is_exhaustive(form, n_sums, n_codes):
-        gain, bits, missing_left = best_grouping(
-            form, space.tally, n_codes, whole, missing, space.unit, rule, space.work
-        )
+def sum_groups(tally, n_codes, group, out):  # type: ignore[no-untyped-def]
+    """Sums of the levels whose bits are set in a group, and of the others."""
+    for k in range(tally.shape[1]):
+        out[0, k] = out[1, k] = 0
         for p in range(n_codes):
-            if bits & (1 << p):
-                set_bit(chosen, space.codes[p])
-        return gain, missing_left
-    # Several classes and many levels: one order per class, the best of the cuts.
-    first, last = statistics_of(form, n_sums)
-    for statistic in range(first, last):
-        order_levels(form, space.tally, n_codes, statistic, space.means, space.order)
-        for p in range(n_codes):
-            for k in range(n_sums):
-                space.ordered[p, k] = space.tally[space.order[p], k]
-        cut = best_cut(form, space.ordered, n_codes, whole, missing, space.unit, rule, space.work)
-        if cut.place != NO_CUT and cut.gain > best:
-            best, best_left = cut.gain, cut.missing_left
-            for word in range(WORDS):
-                chosen[word] = 0
-            for p in range(cut.place + 1):
-                set_bit(chosen, space.codes[space.order[p]])
-    return best, best_left
+            out[1 - ((group >> p) & 1), k] += tally[p, k]
 
 
 def is_exhaustive(form: Any, n_sums: int, n_codes: int) -> bool:
@@ -176,39 +153,6 @@ def sort_places(values, count, order):  # type: ignore[no-untyped-def]
 
 
 @inner
-def best_grouping(form, tally, n_codes, node, missing, unit, rule, work):  # type: ignore[no-untyped-def]
-    """The best of all groupings of few levels, as the bits of those that go left; one level stays right.
-
-    Returns
-    -------
-    gain, bits, missing_left
-        `bits` is 0 where nothing can be cut.
-    """
-    n_sums = node.shape[0]
-    whole, left = work[0], work[1]
-    real_sums(node, unit, whole)
-    parent = cost(form, whole)
-    best, best_bits, best_left = -np.inf, 0, False
-    for missing_left in range(2 if missing[0] > 0 else 1):
-        for bits in range(1, 1 << n_codes):
-            if bits & (1 << (n_codes - 1)) and missing[0] == 0:
-                continue  # a grouping and its mirror image are the same without missing values
-            if bits == (1 << n_codes) - 1 and (missing_left == 1 or missing[0] == 0):
-                continue
-            for k in range(n_sums):
-                inside = missing[k] if missing_left else 0
-                for p in range(n_codes):
-                    if bits & (1 << p):
-                        inside += tally[p, k]
-                left[k] = inside * unit[k]
-            if is_admissible(form, whole, left, unit, rule, work[2]):
-                gain = parent - cost_apart(form, whole, left)
-                if gain > best:
-                    best, best_bits, best_left = gain, bits, missing_left == 1
-    return best, best_bits, best_left
-
-
-@inner
 def finish_grouping(node, n_levels, n_codes, missing, tree, space):  # type: ignore[no-untyped-def]
     """Send missing values, where there are none yet, and levels that are not in the node to one side."""
     if missing[0] == 0:
@@ -243,15 +187,3 @@ def set_bit(bits, code):  # type: ignore[no-untyped-def]
 def has_bit(bits, code):  # type: ignore[no-untyped-def]
     """Whether a code is in a set."""
     return (bits[code >> 5] >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
-
-
-def is_level_left(tree: Any, node: Any, code: Any) -> bool:
-    """Whether the split of categories of a node sends a level left; for compiled loops only."""
-    raise NotImplementedError("is_level_left is called inside compiled loops.")
-
-
-@overload(is_level_left, jit_options=OPTIONS)
-def _chosen_level_side(tree, node, code):  # type: ignore[no-untyped-def]
-    if isinstance(tree.types[-1], types.NoneType):
-        return lambda tree, node, code: False
-    return lambda tree, node, code: has_bit(tree.bits[node], code)

@@ -15,7 +15,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from assay.loops import inlined, inner
-from assay.trees.growing.criteria import OPTIONS, AbsoluteError, cost, cost_apart
+from assay.trees.growing.criteria import OPTIONS
 from assay.trees.growing.cuts import NO_CUT, Cut
 from assay.trees.growing.nodes import END, START
 from assay.trees.growing.statistics import BITS
@@ -54,8 +54,6 @@ class MedianRows(NamedTuple):
         Cost and weight of the rows of a node up to each in the order of a column.
     codes : int64 array of shape (2, 258)
         The rank of each code, and where the rows of each rank begin.
-    marks : int8 array of shape (n_table_rows,)
-        The side of a drawn cut that each row of a node is on.
     state : int64 array of shape (5,)
         The middle of the node; see `leave`.
     """
@@ -72,7 +70,6 @@ class MedianRows(NamedTuple):
     costs: NDArray[np.float64]
     upto: NDArray[np.int64]
     codes: NDArray[np.int64]
-    marks: NDArray[np.int8]
     state: NDArray[np.int64]
 
 
@@ -106,7 +103,6 @@ def median_rows(weight: NDArray, target: NDArray, inside: NDArray) -> tuple[Medi
         np.empty(n_rows),
         np.empty(n_rows, dtype=np.int64),
         np.empty((2, LAST_RANK + 2), dtype=np.int64),
-        np.empty(n_table_rows, dtype=np.int8),
         np.empty(5, dtype=np.int64),
     )
     return rows, np.array([weight_unit, unit, weight_unit])
@@ -169,23 +165,21 @@ def link_all(rows, start, end):  # type: ignore[no-untyped-def]
 
 
 @inner
-def middle_of(rows, start, end, bits):  # type: ignore[no-untyped-def]
-    """The state of the rows of a node whose mark is among some bits."""
+def middle_of(rows, start, end):  # type: ignore[no-untyped-def]
+    """The state of all rows of a node."""
     whole, whole_sum = np.int64(0), np.int64(0)
     for p in range(start, end):
         i = rows.order[p]
-        if (bits >> rows.marks[i]) & 1:
-            whole += rows.weights[i]
-            whole_sum += rows.amounts[i]
+        whole += rows.weights[i]
+        whole_sum += rows.amounts[i]
     middle, under, under_sum = start, np.int64(0), np.int64(0)
     for p in range(start, end):
         if 2 * under >= whole:
             break
         i = rows.order[p]
-        if (bits >> rows.marks[i]) & 1:
-            under += rows.weights[i]
-            under_sum += rows.amounts[i]
-            middle = np.int64(p + 1)
+        under += rows.weights[i]
+        under_sum += rows.amounts[i]
+        middle = np.int64(p + 1)
     return middle, under, under_sum, whole, whole_sum
 
 
@@ -204,9 +198,7 @@ def _keep_sums(rows, node, tree, whole, unit):  # type: ignore[no-untyped-def]
 
 def _keep_median(rows, node, tree, whole, unit):  # type: ignore[no-untyped-def]
     start, end = tree.whole[node, START], tree.whole[node, END]
-    for p in range(start, end):
-        rows.marks[rows.order[p]] = 0
-    state = middle_of(rows, start, end, 1)
+    state = middle_of(rows, start, end)
     middle, under, _, weight, _ = state
     for p in range(start, end):
         rows.ranks[rows.order[p]] = p + 1
@@ -292,10 +284,28 @@ def sort_ranks(table, j, start, end, rows, keys):  # type: ignore[no-untyped-def
 
 
 @inner
-def best_median_cut(keys, n_known, node, rows, tree, unit, rule):  # type: ignore[no-untyped-def]
+def sort_sides(table, j, node, tree, cut, keys):  # type: ignore[no-untyped-def]
+    """Write rank · 2³² + row of a node: those up to a cut, those beyond it, missing values last.
+
+    Gives the number of rows that have a value.
+    """
+    absent, count, n_known = np.int64(table.n_codes[j]), 0, 0
+    for rank in range(3):
+        for p in range(tree.whole[node, START], tree.whole[node, END]):
+            i, code = entry(table, j, p)
+            if rank == (2 if code == absent else np.int64(code > cut)):
+                keys[count] = (np.uint64(rank) << np.uint64(32)) | np.uint64(i)
+                count += 1
+        n_known = count if rank == 1 else n_known
+    return n_known
+
+
+@inner
+def best_median_cut(keys, n_known, node, rows, tree, unit, rule, apart):  # type: ignore[no-untyped-def]
     """The cut of largest gain between neighbouring codes of a column whose rows are sorted.
 
     Gives the cut, `place` being that of the last key on the left, and the weight of the left side in units.
+    `apart` is that of `Rule`.
     """
     start, end = tree.whole[node, START], tree.whole[node, END]
     parent, count = tree.sums[node, 2], end - start
@@ -315,7 +325,7 @@ def best_median_cut(keys, n_known, node, rows, tree, unit, rule):  # type: ignor
         if missing_left == 1:
             for p in range(n_known, count):
                 state = leave(rows, start, place_of(rows, keys[p]), state)
-        last = n_known if (missing_left == 0 and n_known < count) else n_known - 1
+        last = n_known if (missing_left == 0 and n_known < count and apart) else n_known - 1
         for p in range(last):
             state = leave(rows, start, place_of(rows, keys[p]), state)
             if p + 1 < n_known and (keys[p] ^ keys[p + 1]) >> np.uint64(32) == 0:
@@ -340,53 +350,3 @@ def place_of(rows, key):  # type: ignore[no-untyped-def]
 def code_of(key):  # type: ignore[no-untyped-def]
     """The code, or rank, of a key."""
     return np.int64(key >> np.uint64(32))
-
-
-def mark_row(rows: Any, i: Any, side: Any) -> None:
-    """Note on which side of a drawn cut a row is, where that is asked for; for compiled loops only."""
-    raise NotImplementedError("mark_row is called inside compiled loops.")
-
-
-@overload(mark_row, jit_options=OPTIONS)
-def _chosen_mark(rows, i, side):  # type: ignore[no-untyped-def]
-    def marked(rows, i, side):  # type: ignore[no-untyped-def]
-        rows.marks[i] = side
-
-    return marked if rows.instance_class is MedianRows else lambda rows, i, side: None
-
-
-def cost_of_node(form: Any, whole: Any, node: Any, tree: Any) -> float:
-    """Cost of a node, from its sums unless it is there already; for compiled loops only."""
-    raise NotImplementedError("cost_of_node is called inside compiled loops.")
-
-
-@overload(cost_of_node, jit_options=OPTIONS)
-def _chosen_node_cost(form, whole, node, tree):  # type: ignore[no-untyped-def]
-    if form.instance_class is AbsoluteError:
-        return lambda form, whole, node, tree: tree.sums[node, 2]
-    return lambda form, whole, node, tree: cost(form, whole)
-
-
-def cost_of_sides(form: Any, whole: Any, left: Any, missing_left: Any, node: Any, site: Any) -> float:
-    """Cost of the two sides of a drawn cut, whose rows are marked; for compiled loops only."""
-    raise NotImplementedError("cost_of_sides is called inside compiled loops.")
-
-
-def _cost_of_medians(form, whole, left, missing_left, node, site):  # type: ignore[no-untyped-def]
-    rows, tree, total = site.rows, site.tree, 0.0
-    for side in range(2, 4):
-        bits = 1 << side
-        if (side == 2) == (missing_left == 1):
-            bits |= 1 << 1
-        state = middle_of(rows, tree.whole[node, START], tree.whole[node, END], bits)
-        total += cost_at(rows, state, site.space.unit)
-    return total
-
-
-def _cost_of_sums(form, whole, left, missing_left, node, site):  # type: ignore[no-untyped-def]
-    return cost_apart(form, whole, left)
-
-
-@overload(cost_of_sides, jit_options=OPTIONS)
-def _chosen_side_cost(form, whole, left, missing_left, node, site):  # type: ignore[no-untyped-def]
-    return _cost_of_medians if form.instance_class is AbsoluteError else _cost_of_sums

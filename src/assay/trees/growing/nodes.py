@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,14 @@ class GrowingTree(NamedTuple):
     missing_left : bool array of shape (capacity,)
     sums : float64 array of shape (capacity, n_sums)
     bits : uint32 array of shape (capacity, 8)
-        Of categorical splits: the levels that go left. Without rows, or None, where no column is a category.
+        Of categorical splits: the levels that go left. Without rows where no column is a category.
     """
 
     whole: NDArray[np.int64]
     real: NDArray[np.float64]
     missing_left: NDArray[np.bool_]
     sums: NDArray[np.float64]
-    bits: Any
+    bits: NDArray[np.uint32]
 
 
 def empty_tree(capacity: int, n_sums: int, *, categories: bool, n_outputs: int = 1) -> GrowingTree:

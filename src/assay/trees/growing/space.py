@@ -17,7 +17,8 @@ class Limits(NamedTuple):
     least `min_split` and gains more than `min_gain`; each side weighs at least `min_leaf`. `max_leaves` of 0
     means no limit; else the node that gains most is divided first. `n_tried` columns are drawn per node, all
     if there are no more; 0 is all in a drawn order, so that among cuts of equal gain the draw decides, not
-    the place of the column.
+    the place of the column. With `random_cuts` one cut of a column is tried, at a value drawn between its
+    smallest and largest in the node; else all are.
     """
 
     max_depth: int
@@ -27,6 +28,7 @@ class Limits(NamedTuple):
     max_leaves: int
     n_tried: int
     seed: int
+    random_cuts: bool
 
 
 class ColumnRules(NamedTuple):

@@ -1,9 +1,9 @@
 """Grow a whole tree in one compiled call: nodes are divided one after the other, on one thread.
 
 One grower serves every criterion, sorted and binned tables, depth-first and best-first order, all or some
-columns per node, best or random cuts; each is chosen by the class of what is handed in, so that only what a
-tree needs is compiled. What is drawn at a node depends on the seed and on the path to it, not on when it is
-reached.
+columns per node, best or random cuts. Tables, rows and sums are chosen by the class of what is handed in, all
+else by its value, so that few loops are compiled. What is drawn at a node depends on the seed and on the path
+to it, not on when it is reached.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.loops import inner, lean, part
 from assay.trees.growing.criteria import OPTIONS, Several, of_classes
 from assay.trees.growing.cuts import node_value, real_sums
 from assay.trees.growing.finding import Site, find_split
-from assay.trees.growing.levels import is_level_left
+from assay.trees.growing.levels import has_bit
 from assay.trees.growing.medians import divide_order, sum_node
 from assay.trees.growing.nodes import (
     CENTER,
@@ -43,7 +43,7 @@ from assay.trees.growing.table import bring_back, bring_near, divide, entry, is_
 
 
 @lean
-def grow(site, near, form, finder, limits, goes_left):  # type: ignore[no-untyped-def]
+def grow(site, near, form, limits, goes_left):  # type: ignore[no-untyped-def]
     """Grow a tree on the rows of a table; gives the number of nodes.
 
     Invariant: the rows of a node are the places `START` to `END` of the table, in every column of a sorted
@@ -65,7 +65,7 @@ def grow(site, near, form, finder, limits, goes_left):  # type: ignore[no-untype
                 bring_near(table, rows, tree.whole[child, START], tree.whole[child, END], near)
             own_table, own_rows = where_it_is(table, rows, near, copied)
             own = Site(own_table, own_rows, columns, tree, space)
-            if open_node(child, own, form, finder, limits, paths[child]):
+            if open_node(child, own, form, limits, paths[child]):
                 if limits.max_leaves > 0:
                     push(open_nodes, n_open, child, tree)
                 else:
@@ -101,7 +101,7 @@ def begin_tree(n_rows, whole, real, unit):  # type: ignore[no-untyped-def]
 
 
 @part
-def open_node(node, site, form, finder, limits, path):  # type: ignore[no-untyped-def]
+def open_node(node, site, form, limits, path):  # type: ignore[no-untyped-def]
     """Sum up the rows of a node and find its best split; whether there is one."""
     table, rows, tree, space = site.table, site.rows, site.tree, site.space
     start, end = tree.whole[node, START], tree.whole[node, END]
@@ -116,7 +116,7 @@ def open_node(node, site, form, finder, limits, path):  # type: ignore[no-untype
     too_small = whole[0] < limits.min_split or whole[0] < 2 * limits.min_leaf or end - start < 2
     # Cuts that gain nothing are for nodes that are not pure.
     if not (too_deep or too_small or (is_pure and limits.min_gain < 0.0) or is_of_one_class(form, whole)):
-        find_split(node, site, form, finder, limits, path)
+        find_split(node, site, form, limits, path)
     return tree.whole[node, COLUMN] != LEAF
 
 
@@ -205,7 +205,7 @@ def mark_sides(node, table, columns, tree, goes_left):  # type: ignore[no-untype
         if code == absent:
             left = missing_left
         elif is_category:
-            left = is_level_left(tree, node, code)
+            left = has_bit(tree.bits[node], code)
         else:
             left = code <= cut
         goes_left[i] = left

@@ -18,7 +18,7 @@ from assay.trees.decision.search import (
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.solver import Forest
 from assay.trees.growing.build import column_rules
-from assay.trees.growing.criteria import Newton
+from assay.trees.growing.criteria import NumberCost, is_of_counts
 from assay.trees.growing.finding import draw_code, list_columns
 from assay.trees.growing.levels import EXHAUSTIVE, sort_places
 from assay.trees.growing.nodes import (
@@ -82,7 +82,7 @@ def excess_of_tree(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: For
         target,
         np.searchsorted(ranked, np.arange(tree.node_count)),
         np.searchsorted(ranked, ends),
-        isinstance(getattr(growth.form, "form", growth.form), Newton),
+        isinstance(getattr(growth.form, "form", growth.form), NumberCost) and not is_of_counts(growth.form),
     )
     rules = column_rules(table.columns, growth.signs, growth.groups)
     closed = forest.ccp_alpha == 0 and growth.max_leaves is None
@@ -98,7 +98,7 @@ def claim_of(growth: Growth, seed: int, closed: bool) -> Claim:
 
 def shape_of(tree: Tree) -> GrowingTree:
     """Columns, children, parents and depths of a fitted tree, as a growing one has them."""
-    shape = empty_tree(tree.node_count, 1, categories=False)._replace(bits=None)
+    shape = empty_tree(tree.node_count, 1, categories=False)
     shape.whole[:, COLUMN], shape.whole[:, PARENT] = tree.feature, tree.parents
     shape.whole[:, LEFT], shape.whole[:, RIGHT] = tree.children_left, tree.children_right
     shape.whole[:, DEPTH] = tree.depths

@@ -33,7 +33,7 @@ class Sides(NamedTuple):
 
 @lean
 def best_newton_cut(form, tally, first, n_codes, node, missing, unit, sides, work, places):  # type: ignore[no-untyped-def]
-    """See `cuts.best_cut`, for the form `Newton`.
+    """See `cuts.best_cut`, for a `NumberCost` that is not of Poisson.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.loops import lean, part
 from assay.trees.growing.binned.grouping import gain_of_levels, keep_levels, list_levels
 from assay.trees.growing.binned.scan import LINES, Sides, best_newton_cut
-from assay.trees.growing.criteria import Newton
+from assay.trees.growing.criteria import NumberCost
 from assay.trees.growing.cuts import NO_CUT, Cut
 from assay.trees.growing.finding import list_columns
 from assay.trees.growing.nodes import (
@@ -198,7 +198,7 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     for k in range(3):
         whole[k], unit[k] = sums[node, k], units[node, k]
     center = tree.real[node, CENTER]
-    form = Newton(form.l2, form.classes, form.l2 * center)
+    form = NumberCost(form.l2, form.l2 * center, form.is_poisson)
     constant = form.shift * center  # centred slopes gain that much more
     slope, size = whole[1] * unit[1] - form.shift, whole[2] * unit[2] + form.l2
     # Gains below the rounding of what the node has gained already are none.

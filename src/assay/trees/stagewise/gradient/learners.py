@@ -158,7 +158,7 @@ class TreeFitting(RoundFitting):
         growth = member._growth(NUMBER_CRITERIA[member.criterion], float(weight[own].sum()))
         rows, units = moment_rows(weight, target - center, weight, centered=True)
         rules = column_rules(self._columns, growth.signs, growth.groups)
-        rest = (growth.form, growth.finder, growth.limits(units[0]), self._columns, rules)
+        rest = (growth.form, growth.limits(units[0]), self._columns, rules)
         tree, leaves = grow_tree(self._table(kept, len(target)), rows, units, *rest)
         tree = replace(tree, threshold=np.minimum(tree.threshold, EVERY_VALUE))
         tree = tree.with_values(tree.value + center)
