@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
 from assay.trees import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
+from assay.trees.growing.whole import grow
 
 IMPURITIES = {
     "gini": lambda p: 1 - np.sum(p**2),
@@ -377,3 +378,18 @@ def test_hard_tables_have_trees():
         assert model.certify(X, y).holds
     model = DecisionTreeClassifier(min_samples_leaf=50).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     assert model.get_n_leaves() == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "criteria"),
+    [(DecisionTreeClassifier, ["entropy", "misclassification"]), (DecisionTreeRegressor, ["poisson"])],
+)
+def test_criteria_drawn_cuts_and_levels_are_values_for_which_nothing_is_compiled(flowers, kind, criteria):
+    X, y = flowers[0].round(), flowers[1]
+    kind(max_depth=2).fit(X, y)
+    compiled = len(grow.signatures)
+    for criterion in criteria:
+        kind(max_depth=2, criterion=criterion).fit(X, y)
+        kind(max_depth=2, criterion=criterion, splitter="random", random_state=0).fit(X, y)
+    kind(max_leaf_nodes=4, max_features=2, categorical_features=[0], random_state=0).fit(X, y)
+    assert len(grow.signatures) == compiled

@@ -20,14 +20,13 @@ from assay.trees.forest.trees import Trees
 NUMBERS = [
     RandomForestRegressor(8, random_state=0, max_features=3),
     RandomForestRegressor(8, random_state=0, max_depth=4, min_samples_leaf=7, max_features=0.5),
-    # Other criteria take loops of their own, which single trees prove in every run.
-    pytest.param(RandomForestRegressor(8, random_state=0, criterion="poisson"), marks=pytest.mark.slow),
+    RandomForestRegressor(8, random_state=0, criterion="poisson"),
     RandomForestRegressor(8, random_state=0, monotonic_cst=[0] * 9 + [1], min_impurity_decrease=5.0),
     RandomForestRegressor(8, random_state=0, interaction_cst="pairwise", max_leaf_nodes=9),
     ExtraTreesRegressor(8, random_state=0, max_features=4),
 ]
 CLASSES = [
-    pytest.param(RandomForestClassifier(8, random_state=0, criterion="entropy"), marks=pytest.mark.slow),
+    RandomForestClassifier(8, random_state=0, criterion="entropy"),
     RandomForestClassifier(8, random_state=0, ccp_alpha=0.01),
     ExtraTreesClassifier(8, random_state=0, bootstrap=True),
 ]

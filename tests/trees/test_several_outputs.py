@@ -34,7 +34,7 @@ def table():
     return X, numbers, labels.astype(int), random.integers(1, 4, 300).astype(float)
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", pytest.param("poisson", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
 def test_a_tree_of_several_numbers_is_that_of_scikit_learn(table, criterion):
     X, numbers, _, w = table
     options = {"criterion": criterion, "min_weight_fraction_leaf": 0.05}
@@ -54,7 +54,7 @@ def test_a_tree_of_several_numbers_is_that_of_scikit_learn(table, criterion):
     ("criterion", "class_weight"),
     [
         ("gini", "balanced"),
-        pytest.param("entropy", "balanced", marks=pytest.mark.slow),
+        ("entropy", "balanced"),
         ("gini", [{0: 2.0, 1: 1.0}, {0: 1.0, 1: 3.0, 2: 1.0}]),
     ],
 )
@@ -115,8 +115,8 @@ def test_forests_of_several_classes_vote_in_each_output(class_weight, table):
     "model",
     [
         DecisionTreeRegressor(min_samples_leaf=9),
-        pytest.param(DecisionTreeClassifier(max_depth=4), marks=pytest.mark.slow),
-        pytest.param(RandomForestRegressor(3, random_state=0), marks=pytest.mark.slow),
+        DecisionTreeClassifier(max_depth=4),
+        RandomForestRegressor(3, random_state=0),
         RandomForestClassifier(3, random_state=0),
     ],
     ids=lambda model: type(model).__name__,

@@ -120,7 +120,7 @@ def _search_sums(node, j, best, share, site, form, rule):  # type: ignore[no-unt
 
 def _search_medians(node, j, best, share, site, form, rule):  # type: ignore[no-untyped-def]
     table, rows, columns, tree, space = site
-    keys, is_category, n_codes = space.keys, columns.categorical[j], np.int64(2)
+    keys, is_category, n_codes = space.keys, columns.categorical[j], 2
     count = tree.whole[node, END] - tree.whole[node, START]
     if is_category:
         n_codes = tally_column(table, j, node, tree, rows, space)
