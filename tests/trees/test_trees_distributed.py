@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -219,3 +220,34 @@ def test_a_worker_that_dies_in_a_round_of_adaboost_changes_no_bit(
     assert model.history_ == history
     assert model.weight_concentration_ == concentration
     assert model.certify(X, y, weight).holds
+
+
+def test_a_fit_goes_on_when_all_workers_were_lost_at_once(problem, monkeypatch):
+    """Dask lets tasks that asked for a lost worker wait for ever if there was no other at that moment."""
+    monkeypatch.setattr("assay.rows._dask.PATIENCE", 0.1)
+    X, y, weight = problem
+    model = HistGradientBoostingClassifier(max_iter=2, random_state=0, max_leaf_nodes=6)
+    trees = model.fit(X, y, weight).trees_
+    turns, homes = [], on_cluster.ClusterTable._homes
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def homes_then_lost(self):
+            known = dict(homes(self))
+            turns.append(known)
+            if len(turns) == 4:
+                assert known
+                cluster.scale(0)
+                while client.nthreads():
+                    time.sleep(0.01)
+                threading.Timer(0.3, cluster.scale, [1]).start()
+            return known
+
+        monkeypatch.setattr(on_cluster.ClusterTable, "_homes", homes_then_lost)
+        model.fit(*chunks(X, y, weight))
+    assert len(turns) > 4
+    assert model.trees_ == trees

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ from assay.rows._threads import alone
 
 FAN_IN = 8
 """Partial results combined by one task of the tree."""
+
+PATIENCE = 2.0
+"""Seconds between two looks at whether the workers have anything to do."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,29 @@ def cluster_client() -> Any | None:
     """The client of the cluster that tasks run on; None where they run in this process or its children."""
     client = getattr(get_scheduler(), "__self__", None)  # other schedulers are plain functions
     return client if hasattr(client, "who_has") else None
+
+
+def computed_unless_stuck(task: Delayed) -> Any:
+    """The result of a task some of whose parts ask for certain workers; None where it would never be made.
+
+    If every worker is lost while a task waits for one of them, Dask keeps it waiting for that one even after
+    others have come, although it allows others. So a task is given up that is not done while no worker has
+    anything to do: nothing of it runs on when it is asked for again.
+    """
+    client = cluster_client()
+    if client is None:
+        return compute(task)[0]
+    future, n_idle = client.compute(task), 0
+    while n_idle < 2:  # tasks are handed out and taken back in between
+        try:
+            importlib.import_module("distributed").wait([future], timeout=PATIENCE)
+        except TimeoutError:
+            is_idle = bool(client.nthreads()) and not any(client.processing().values())
+            n_idle = n_idle + 1 if is_idle else 0
+        else:
+            return future.result()
+    future.cancel()
+    return None
 
 
 def open_dask(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> DaskRows:

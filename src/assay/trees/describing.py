@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from textwrap import indent
+from types import FunctionType
 from typing import Any, TypeVar
 
 Kind = TypeVar("Kind", bound=type)
@@ -41,6 +42,17 @@ def keep_parameters(model: Any, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name != "self":
             setattr(model, name, value)
+
+
+def with_defaults(constructor: Any, **defaults: Any) -> Callable[..., None]:
+    """The same constructor with other defaults of keywords; nothing is called in between."""
+    own = FunctionType(constructor.__code__, constructor.__globals__, constructor.__name__)
+    own.__annotations__, own.__module__ = constructor.__annotations__, constructor.__module__
+    own.__defaults__, own.__kwdefaults__ = (
+        constructor.__defaults__,
+        {**constructor.__kwdefaults__, **defaults},
+    )
+    return own
 
 
 GROWTH = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from assay.suitability import Suitability
-from assay.trees.describing import FOREST_OF_CLASSES, FOREST_OF_NUMBERS, described, keep_parameters
+from assay.trees.describing import FOREST_OF_CLASSES, FOREST_OF_NUMBERS, described, with_defaults
 from assay.trees.forest.kinds import ForestClassifier, ForestRegressor
 
 
@@ -79,36 +79,7 @@ class ExtraTreesClassifier(ForestClassifier):
         summary="The votes of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
     )
     _random_cuts: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        oob_score: Any = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: Any = None,
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        categorical_features: Any = "from_dtype",
-        oob_tol: float | None = None,
-        keep_rows: bool | int = False,
-        calibration_method: str | None = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    __init__ = with_defaults(ForestClassifier.__init__, bootstrap=False)
 
 
 @described(FOREST_OF_NUMBERS)
@@ -176,31 +147,4 @@ class ExtraTreesRegressor(ForestRegressor):
         summary="The mean of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
     )
     _random_cuts: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        oob_score: Any = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: Any = None,
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        categorical_features: Any = "from_dtype",
-        oob_tol: float | None = None,
-        keep_rows: bool | int = False,
-    ) -> None:
-        keep_parameters(self, locals())
+    __init__ = with_defaults(ForestRegressor.__init__, bootstrap=False)

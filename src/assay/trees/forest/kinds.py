@@ -18,6 +18,7 @@ from assay.trees.calibration.probabilities import CALIBRATION_METHOD, Calibrates
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor, require_targets
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
+from assay.trees.describing import keep_parameters
 from assay.trees.forest.base import FOREST_DOMAINS, ForestModel, mean_of_rows, number_of_rows
 from assay.trees.forest.intervals import KeptRows
 from assay.trees.forest.proofs.certificates import certify_forest, fit_certificates
@@ -38,6 +39,36 @@ class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
     }
     _single: ClassVar[type] = DecisionTreeClassifier
     criterion: str
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+        oob_tol: float | None = None,
+        keep_rows: bool | int = False,
+        calibration_method: str | None = None,
+    ) -> None:
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -114,6 +145,34 @@ class ForestRegressor(NumberOutputs, ForestModel):
     }
     _single: ClassVar[type] = DecisionTreeRegressor
     criterion: str
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+        oob_tol: float | None = None,
+        keep_rows: bool | int = False,
+    ) -> None:
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the trees.

@@ -78,6 +78,8 @@ def find_split(node, site, form, limits, path):  # type: ignore[no-untyped-def]
         rule = Rule(limits.min_leaf, np.int64(columns.signs[j]), low, high, not is_drawn)
         best, has_values = search_column(node, j, best, share, site, form, rule)
         n_tried += has_values  # columns that are constant here are not counted
+    if limits.random_cuts:
+        find_neighbours(node, site.table, columns, tree)
 
 
 def search_column(node: Any, j: Any, best: Any, share: Any, site: Any, form: Any, rule: Any) -> Any:
@@ -145,7 +147,7 @@ def _search_medians(node, j, best, share, site, form, rule):  # type: ignore[no-
     after = code_of(keys[cut.place + 1]) if cut.place + 1 < n_known else last
     missing_left = cut.missing_left if n_known < count else 2 * weight >= space.sums[0, 0]
     if share >= 0.0:  # there the keys are those of the sides
-        last, after = space.codes[0], space.codes[n_codes - 1]
+        last = after = space.codes[0]
     keep_split(node, j, last, after, missing_left, cut.gain, tree)
     tree.whole[node, PLACE_OF_BITS] = -1
     return cut.gain, True
@@ -160,7 +162,7 @@ def _chosen_search(node, j, best, share, site, form, rule):  # type: ignore[no-u
 def tally_sides(node, j, share, site):  # type: ignore[no-untyped-def]
     """A tally of the two sides of a cut that is a share of the way between the extreme values of a node.
 
-    As `tally_column` gives it: the last code on the left and the first on the right stand for the sides.
+    As `tally_column` gives it, with the code of the cut for both; see `find_neighbours`.
     """
     table, rows, columns, tree, space = site
     start, end, sums = tree.whole[node, START], tree.whole[node, END], space.sums
@@ -173,17 +175,13 @@ def tally_sides(node, j, share, site):  # type: ignore[no-untyped-def]
     for side in range(1, 4):
         for k in range(sums.shape[1]):
             sums[side, k] = 0
-    last, after = np.int64(-1), absent
     for p in range(start, end):
         i, code = entry(table, j, p)
-        side = 1 if code == absent else (2 if code <= cut else 3)
-        add_row(rows, i, sums[side])
-        last = max(last, code if code <= cut else np.int64(-1))
-        after = min(after, code if code > cut else absent)
+        add_row(rows, i, sums[1 if code == absent else (2 if code <= cut else 3)])
     for k in range(sums.shape[1]):
         space.tally[0, k], space.tally[1, k] = sums[2, k], sums[3, k]
-    space.codes[0], space.codes[1] = last, after
-    return np.int64(high >= 0) + np.int64(after < absent)
+    space.codes[0] = space.codes[1] = cut
+    return np.int64(high >= 0) + np.int64(low < high)  # what is drawn leaves the largest on the right
 
 
 @inner

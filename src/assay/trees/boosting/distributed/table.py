@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from assay.losses import Loss
 from assay.rows import Block, alone
-from assay.rows._dask import FAN_IN, cluster_client
+from assay.rows._dask import FAN_IN, cluster_client, computed_unless_stuck
 from assay.trees.boosting.distributed.steps import (
     BeginRound,
     BeginTree,
@@ -278,9 +278,17 @@ class ClusterTable:
         return given.value
 
     def _request(self, numbers: Sequence[int], request: Request) -> Answer:
+        given = computed_unless_stuck(self._asked(numbers, request, self._homes()))
+        if given is None:
+            self._known = {}
+            given = compute(self._asked(numbers, request, {}))[0]
+        return Answer(*given)
+
+    def _asked(self, numbers: Sequence[int], request: Request, homes: dict[int, str]) -> Delayed:
+        """The task of a request to some partitions, each at its home if it has one."""
         shared = delayed(request, traverse=False)
         bounds, partitions = self._rows.bounds, self._rows.partitions
-        homes, layer = self._homes(), []
+        layer = []
         for number in numbers:
             where = {"workers": [homes[number]], "allow_other_workers": True} if number in homes else {}
             with annotate(**where):
@@ -288,7 +296,7 @@ class ClusterTable:
         while len(layer) > 1:
             groups = (layer[first : first + FAN_IN] for first in range(0, len(layer), FAN_IN))
             layer = [delayed(functools.reduce)(together, group) for group in groups]
-        return Answer(*compute(layer[0])[0])
+        return layer[0]
 
     def _homes(self) -> dict[int, str]:
         """The workers that the partitions were last asked on, where they still are: they remember.
