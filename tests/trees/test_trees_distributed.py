@@ -39,7 +39,13 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     with (
-        dask.config.set({"distributed.scheduler.work-stealing": False}),  # which would move partitions
+        dask.config.set(
+            {
+                "distributed.scheduler.work-stealing": False,  # which would move partitions
+                # So long after a worker died it is given up for good if it is just being replaced again.
+                "distributed.deploy.lost-worker-timeout": "1 hour",
+            }
+        ),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
