@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
-from assay.trees.growing.binned.searching import NOISE
+from assay.trees.growing.binned.searching import CAUTION, NOISE
 from assay.trees.growing.columns import Columns
 
 TIED = 1e-9
@@ -182,17 +182,19 @@ def best_split(rows: Rows, node: int, bounds: NDArray, columns: NDArray, rules: 
     Of those that are worth as much, or just miss a limit and are worth more, the least gain.
     """
     surely, perhaps = [Best(0.0, 0.0)], [Best(-np.inf, np.inf)]
+    careful = rules._replace(l2=rules.l2 + CAUTION * rules.noise)
     for j in columns:
         _, levels, missing = sums_of_codes(rows, node, j, rules)
         if levels.shape[1] == 0:
             continue
         left = expected = np.cumsum(levels, axis=1)
-        if rules.columns.categorical[j]:
+        is_category = rules.columns.categorical[j]
+        if is_category:
             left, expected = _in_order_of_steps(levels, expected_of(levels, rules.noise))
         for slack, splits in ((SLACK, surely), (-SLACK, perhaps)):
             gain, worth = (
-                _gains(_sides(sums, missing), sums[:, -1] + missing, bounds, j, rules, slack)
-                for sums in (left, expected)
+                _gains(_sides(sums, missing), sums[:, -1] + missing, bounds, j, own, slack)
+                for sums, own in ((left, rules), (expected, careful if is_category else rules))
             )
             if worth.max(initial=-np.inf) > 0:
                 top = int(np.argmax(worth))
@@ -208,7 +210,8 @@ def worth_of_grouping(trees: BoostedTrees, place: int, rows: Rows, node: int, ru
     goes_left = (words[codes >> 5] >> (codes & 31).astype(np.uint32)) & np.uint32(1) == 1
     total = levels.sum(axis=1) + missing
     left = levels[:, goes_left].sum(axis=1) + (missing if trees.missing_go_to_left[place] else 0.0)
-    first, second, both = (worth_of(sums[1:2], sums[2:3], rules.l2) for sums in (left, total - left, total))
+    l2 = rules.l2 + CAUTION * rules.noise
+    first, second, both = (worth_of(sums[1:2], sums[2:3], l2) for sums in (left, total - left, total))
     return float((first + second - both)[0])
 
 

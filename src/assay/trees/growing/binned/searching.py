@@ -38,6 +38,13 @@ NOISE = 1e-12
 LEAST_CURVATURE = 1e-3
 """Curvature of each side of a split at least: with less, a Newton step has nothing to go by."""
 
+CAUTION = 10.0
+"""Penalty on the step of a side of a grouping of levels, per noise of a slope, in what it is worth.
+
+A grouping is the best of very many, which gains by chance what other rows do not gain. It is as if forty more
+rows of equal chances were on either side, whose best step is none.
+"""
+
 SPARE = 3
 """Histograms that are always free: those of two children, and one."""
 
@@ -187,7 +194,7 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     """Write the best split of a node into the tree; what is drawn depends on `state`.
 
     Columns compete by what their splits gain, groupings of levels by what they would gain with the slopes
-    that are expected of each level (see `shrink_levels`).
+    that are expected of each level (see `expect_steps`) and a penalty of `CAUTION` more on either side.
     `turn` says which of the two places of the memory is overwritten.
     """
     form, limits, columns, code_counts, stride, flattest, noise, _, memory = plan
@@ -200,6 +207,8 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     center = tree.real[node, CENTER]
     form = NumberCost(form.l2, form.l2 * center, form.is_poisson)
     constant = form.shift * center  # centred slopes gain that much more
+    caution = CAUTION * noise
+    careful = NumberCost(form.l2 + caution, form.shift + caution * center, form.is_poisson)
     slope, size = whole[1] * unit[1] - form.shift, whole[2] * unit[2] + form.l2
     # Gains below the rounding of what the node has gained already are none.
     rounding = NOISE * (slope * slope / size if size > 0.0 else 0.0)
@@ -218,11 +227,11 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
         n_tried += 1
         j = tried[place]
         is_category, sign = columns.categorical[j], np.int64(columns.signs[j])
-        n_codes, tally, first = np.int64(code_counts[j]), histogram, j * stride
+        n_codes, tally, first, own = np.int64(code_counts[j]), histogram, j * stride, form
         for k in range(3):
             missing[k] = histogram[first + n_codes, k]
         if is_category:
-            tally, first = ordered, np.int64(0)
+            tally, first, own = ordered, np.int64(0), careful
             n_codes = list_levels(histogram, j * stride, n_codes, unit, noise, levels, means, order, tally)
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue
@@ -233,10 +242,11 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
                 whole[1] += tally[p, 1]
         curvature = np.int64(0) if is_category or sign != 0 else curved
         sides = Sides(np.int64(limits.min_leaf), curvature, sign, low, high)
-        cut = best_newton_cut(form, tally, first, n_codes, whole, missing, unit, sides, lines, places)
+        cut = best_newton_cut(own, tally, first, n_codes, whole, missing, unit, sides, lines, places)
         whole[1] = total
-        if cut.place != NO_CUT and cut.gain > best:
-            best, column, top = cut.gain, j, cut
+        gain = cut.gain - (own.shift - form.shift) * center
+        if cut.place != NO_CUT and gain > best:
+            best, column, top = gain, j, cut
     if column == LEAF:
         return
     n_codes, first = np.int64(code_counts[column]), column * stride
