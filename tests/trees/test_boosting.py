@@ -10,6 +10,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import HistGradientBoostingClassifier as TheirClassifier
 from sklearn.ensemble import HistGradientBoostingRegressor as TheirRegressor
 
+from assay.loops import compiled
 from assay.losses import Absolute, CrossEntropy, Exponential, Huber, Quantile, Savage, Squared
 from assay.rows import threads
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -74,6 +75,11 @@ def test_rows_are_divided_stably_and_missing_ones_follow_their_side():
     assert not more.any()
 
 
+@compiled
+def general_search(form, tally, n_codes, node, missing, unit, rule, work):
+    return best_cut(form, tally, n_codes, node, missing, unit, rule, work)
+
+
 @pytest.mark.parametrize("sign", [0, 1, -1])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_vector_scan_finds_the_cut_of_the_general_search(seed, sign):
@@ -90,7 +96,7 @@ def test_the_vector_scan_finds_the_cut_of_the_general_search(seed, sign):
     above = np.vstack([tally[:1], tally[:-1]])  # the first row is not of the column
     scanned = best_newton_cut(form, above, 1, n_codes, node, missing, unit, sides, *room)
     rule, present = Rule(3, sign, low, high, True), np.flatnonzero(tally[:-1, 0])
-    general = best_cut(form, tally[present], len(present), node, missing, unit, rule, np.empty((4, 3)))
+    general = general_search(form, tally[present], len(present), node, missing, unit, rule, np.empty((4, 3)))
     assert scanned.place == (present[general.place] if general.place >= 0 else -1)
     if general.place >= 0:
         assert scanned.gain == pytest.approx(general.gain, rel=1e-12)

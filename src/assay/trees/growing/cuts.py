@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from assay.loops import compiled, inner, lean
+from assay.loops import compiled, inner
 from assay.trees.growing.criteria import OPTIONS, cost, cost_apart, of_classes
 
 NO_CUT = -1
@@ -83,7 +83,7 @@ def is_admissible(form, whole, left, unit, rule, right):  # type: ignore[no-unty
     return rule.sign * (second - first) >= 0.0
 
 
-@lean
+@inner
 def best_cut(form, tally, n_codes, node, missing, unit, rule, work):  # type: ignore[no-untyped-def]
     """The cut of largest gain between neighbouring codes of a tally.
 
