@@ -12,6 +12,7 @@ from assay.display.classes.pictures import ConfusionDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.registry import Default, declare
 from assay.display.style import DASHES, FAINT_INK, PALETTE, caption, whole_numbers
+from assay.numbers import shown
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 
@@ -42,9 +43,9 @@ class StagedRiskDisplay(Display):
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
         training, held_out = -estimator.train_score_, -estimator.validation_score_
-        words = f"training risk {training[-1]:.3g} after {len(training) - 1} rounds"
+        words = f"training risk {shown(training[-1], 3)} after {len(training) - 1} rounds"
         if len(held_out):
-            words += f", held out {held_out[-1]:.3g}"
+            words += f", held out {shown(held_out[-1], 3)}"
         return cls(training, held_out, words)
 
     def _draw(self, ax: Any) -> None:

@@ -15,6 +15,7 @@ from assay.display.linear.predictions import PredictionsDisplay, ResidualsDispla
 from assay.display.plane import column_names, dense, sampled, shortened
 from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, whole_numbers
+from assay.numbers import shown
 from assay.trees import (
     BaggingClassifier,
     BaggingRegressor,
@@ -59,7 +60,7 @@ class OutOfBagDisplay(Display):
                 f"The 'out_of_bag' picture of {type(estimator).__name__} needs a fit with oob_score=True."
             )
         measure = "share of wrong classes" if hasattr(estimator, "classes_") else "mean squared error"
-        return cls(errors, measure, f"{errors[-1]:.3g} out of bag with {len(errors)} members")
+        return cls(errors, measure, f"{shown(errors[-1], 3)} out of bag with {len(errors)} members")
 
     def _draw(self, ax: Any) -> None:
         ax.plot(np.arange(1, len(self.errors) + 1), self.errors, color=PALETTE[0])
@@ -123,8 +124,8 @@ class ImportanceDisplay(Display):
         order = np.argsort(-result.importances, kind="stable")[:MAX_BARS]
         lower, upper = result.conf_int()[order].T
         title = f"mean over {len(result.each)} members, 95 % intervals"
-        shown = result.importances[order]
-        return cls([names[j] for j in order], shown, lower, upper, noise, label, title)
+        means = result.importances[order]
+        return cls([names[j] for j in order], means, lower, upper, noise, label, title)
 
     def _draw(self, ax: Any) -> None:
         # As many bars as there is room for, the most important ones.

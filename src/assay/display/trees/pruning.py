@@ -16,6 +16,7 @@ from assay.display.style import (
     PALETTE,
     caption,
 )
+from assay.numbers import shown
 
 
 class PruningDisplay(Display):
@@ -53,9 +54,8 @@ class PruningDisplay(Display):
         ax.plot(self.n_leaves[place], self.impurities[place], "D", color=ACCENT, markersize=7)
         if self.n_leaves.max() > 20:
             ax.set_xscale("log")
-        title = (
-            f"{len(self.alphas)} nested subtrees; α = {self.alpha:.3g} keeps {self.n_leaves[place]} leaves"
-        )
+        kept = f"α = {shown(self.alpha, 3)} keeps {self.n_leaves[place]} leaves"
+        title = f"{len(self.alphas)} nested subtrees; {kept}"
         caption(ax, "leaves", "impurity of the leaves", title)
 
 
@@ -118,5 +118,5 @@ class PruningSelectionDisplay(OfSelection, needs=("X", "y")):
         if right > 20:
             ax.set_xscale("log")
         ax.legend()
-        title = f"rule {self.rule!r} keeps {self.n_leaves[self.index]} leaves (α = {self.alpha:.3g})"
+        title = f"rule {self.rule!r} keeps {self.n_leaves[self.index]} leaves (α = {shown(self.alpha, 3)})"
         caption(ax, "leaves", "validation loss", title)

@@ -22,6 +22,7 @@ from assay.display.style import (
     caption,
     whole_numbers,
 )
+from assay.numbers import shown
 from assay.trees import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -66,7 +67,7 @@ class RoundErrorsDisplay(Display):
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
         history = estimator.history_
-        words = f"{len(history.error)} rounds, training error {history.training_error[-1]:.3g}"
+        words = f"{len(history.error)} rounds, training error {shown(history.training_error[-1], 3)}"
         return cls(history.error, history.training_error, history.chance, words)
 
     def _draw(self, ax: Any) -> None:
@@ -112,8 +113,8 @@ class BoundChainDisplay(Display):
         curves = {"training error": history.training_error, "Π Z": history.product}
         if history.exact and history.n_classes == 2:
             curves |= {"exp(−2 Σ γ²)": history.squared_edges, "exp(−2 t min γ²)": history.smallest_edge}
-        words = f"after {len(history.error)} rounds the error is {history.training_error[-1]:.2g}, "
-        return cls(curves, f"{words}at most {history.product[-1]:.2g}")
+        words = f"after {len(history.error)} rounds the error is {shown(history.training_error[-1], 2)}, "
+        return cls(curves, f"{words}at most {shown(history.product[-1], 2)}")
 
     def _draw(self, ax: Any) -> None:
         for place, (name, values) in enumerate(self.curves.items()):
@@ -284,7 +285,7 @@ class RoundRiskDisplay(Display):
         history = getattr(estimator, "history_", None)
         risk = estimator.risks_ if history is None else history.risk
         agreement = np.empty(0) if history is None else history.agreement
-        words = f"risk {risk[0]:.3g} → {risk[-1]:.3g} in {len(risk) - 1} rounds"
+        words = f"risk {shown(risk[0], 3)} → {shown(risk[-1], 3)} in {len(risk) - 1} rounds"
         return cls(risk, agreement, words)
 
     def _draw(self, ax: Any) -> None:
