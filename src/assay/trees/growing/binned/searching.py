@@ -207,8 +207,7 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     center = tree.real[node, CENTER]
     form = NumberCost(form.l2, form.l2 * center, form.is_poisson)
     constant = form.shift * center  # centred slopes gain that much more
-    caution = CAUTION * noise
-    careful = NumberCost(form.l2 + caution, form.shift + caution * center, form.is_poisson)
+    careful = NumberCost(form.l2 + CAUTION * noise, form.shift + CAUTION * noise * center, form.is_poisson)
     slope, size = whole[1] * unit[1] - form.shift, whole[2] * unit[2] + form.l2
     # Gains below the rounding of what the node has gained already are none.
     rounding = NOISE * (slope * slope / size if size > 0.0 else 0.0)
