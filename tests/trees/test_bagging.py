@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -32,7 +33,12 @@ def test_members_are_fitted_on_bags_and_vote(estimator, iris):
     assert np.array_equal(model.predict(X), shares.argmax(axis=1))
     bag = model._bag(model._open_new_classes(X, y), y.astype(np.int64))
     # Out of bag: only members that have not seen a row, majority over those.
-    outside = np.array([bag.counts(int(seed)) for seed in model.seeds_]) == 0
+    counts = np.array([bag.counts(int(seed)) for seed in model.seeds_])
+    for member, times in list(zip(model.estimators_, counts, strict=True))[:4]:
+        places = np.repeat(np.arange(len(X)), times)  # drawn with replacement: some rows twice, others not
+        again = clone(member).fit(X[places], y[places])
+        assert np.array_equal(again.predict(X), member.predict(X))
+    outside = counts == 0
     assert 0.3 < outside.mean() < 0.45
     heard = np.stack([((votes == k) & outside).sum(axis=0) for k in range(3)], axis=1)
     there = outside.any(axis=0)
