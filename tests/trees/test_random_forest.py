@@ -67,6 +67,21 @@ def test_a_forest_is_the_mean_of_trees_on_bags_that_try_few_columns(iris, diabet
     assert [tree.n_leaves for tree in leafy.trees_] == [7, 7, 7]
 
 
+@pytest.mark.spec("sangnier/M-1.6.4-a", "wei/M8.4")
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("tried", [1, 2, 5])
+def test_each_node_looks_at_columns_drawn_with_equal_chances(kind, tried):
+    """A column that tells everything is cut whenever it is looked at: in a share m/d of the roots."""
+    X = np.random.default_rng(0).standard_normal((80, 5))
+    X[:, 3] = np.where(X[:, 3] > 0, 3.0, -3.0)
+    model = kind(400, max_features=tried, max_depth=1, random_state=0).fit(X, X[:, 3] > 0)
+    roots = np.bincount([tree.feature[0] for tree in model.trees_], minlength=5) / 400
+    share = tried / 5
+    assert abs(roots[3] - share) <= 4 * np.sqrt(share * (1 - share) / 400)
+    if tried == 1:
+        assert np.all(np.abs(roots - 0.2) <= 4 * np.sqrt(0.2 * 0.8 / 400))
+
+
 def test_each_tree_is_grown_on_about_63_per_cent_of_the_rows(diabetes, numbers):
     X, _ = diabetes
     shares = np.array([tree.n_node_samples[0] for tree in numbers.trees_]) / len(X)
