@@ -164,6 +164,18 @@ def test_groupings_that_compete_by_all_they_gain_are_seen(noisy, monkeypatch):
     assert not claim(model, (X, y), "No admissible split").holds
 
 
+def test_groupings_that_are_not_charged_for_being_the_best_of_many_are_seen(levels, monkeypatch):
+    """The loop charges each side `CAUTION`; a proof that charges nothing, or more, finds better splits."""
+    X, y = levels
+    model = HistGradientBoostingClassifier(categorical_features=[0, 1], max_iter=6, min_samples_leaf=5).fit(
+        X, y
+    )
+    assert claim(model, (X, y), "No admissible split").holds
+    for caution in (0.0, 100.0):
+        monkeypatch.setattr("assay.trees.boosting.proofs.splits.CAUTION", caution)
+        assert not claim(model, (X, y), "No admissible split").holds
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_no_false_alarms_with_many_levels_and_weights(seed):
     random = np.random.default_rng(seed)
