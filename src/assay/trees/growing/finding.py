@@ -165,21 +165,21 @@ def tally_sides(node, j, share, site):  # type: ignore[no-untyped-def]
     As `tally_column` gives it, with the code of the cut for both; see `find_neighbours`.
     """
     table, rows, columns, tree, space = site
-    start, end, sums = tree.whole[node, START], tree.whole[node, END], space.sums
+    start, end = tree.whole[node, START], tree.whole[node, END]
+    tally, missing = space.tally, space.sums[1]
     absent, low, high = np.int64(table.n_codes[j]), np.int64(table.n_codes[j]), np.int64(-1)
     for p in range(start, end):
         _, code = entry(table, j, p)
         low = min(low, code)  # a missing one is larger than all
         high = max(high, code if code != absent else np.int64(-1))
     cut = draw_code(share, columns, j, low, high) if high >= 0 else np.int64(-1)
-    for side in range(1, 4):
-        for k in range(sums.shape[1]):
-            sums[side, k] = 0
+    for k in range(missing.shape[0]):
+        tally[0, k] = tally[1, k] = tally[2, k] = 0
     for p in range(start, end):
         i, code = entry(table, j, p)
-        add_row(rows, i, sums[1 if code == absent else (2 if code <= cut else 3)])
-    for k in range(sums.shape[1]):
-        space.tally[0, k], space.tally[1, k] = sums[2, k], sums[3, k]
+        add_row(rows, i, tally[2 if code == absent else np.int64(code > cut)])
+    for k in range(missing.shape[0]):
+        missing[k] = tally[2, k]
     space.codes[0] = space.codes[1] = cut
     return np.int64(high >= 0) + np.int64(low < high)  # what is drawn leaves the largest on the right
 

@@ -72,8 +72,8 @@ class Space(NamedTuple):
     keys : uint64 array of shape (n_rows + 1,)
         Rows that go right, while a node is divided.
     columns : int64 array of shape (n_columns,)
-    sums : int64 array of shape (4, n_sums)
-        Of the node, of its missing values, and of the sides of a drawn cut.
+    sums : int64 array of shape (2, n_sums)
+        Of the node and of its missing values.
     work : float64 array of shape (4, n_sums)
     bits : uint32 array of shape (2, 8)
     unit : float64 array of shape (n_sums,)
@@ -113,7 +113,7 @@ def make_space(
         np.empty(257),
         np.empty(n_rows + 1, dtype=np.uint64),
         np.empty(n_columns, dtype=np.int64),
-        np.empty((4, n_sums), dtype=np.int64),
+        np.empty((2, n_sums), dtype=np.int64),
         np.empty((4, n_sums)),
         np.zeros((2, WORDS), dtype=np.uint32),
         np.asarray(unit, dtype=np.float64).copy(),
