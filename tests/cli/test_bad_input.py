@@ -14,6 +14,7 @@ import pytest
 
 from assay import report
 from assay.persistence import FORMAT
+from assay.report import writing
 from terminals import COMMAND, in_shell
 
 NUMBERS = "a,b,y\n" + "".join(f"{row},{row**2 % 7},{row * 1.5}\n" for row in range(12))
@@ -149,7 +150,7 @@ def test_a_folder_that_only_a_trial_finds_closed_is_told_before_the_work(run, ta
         raise PermissionError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr(report, "compare", lambda *rest, **options: pytest.fail("the comparison has begun"))
-    monkeypatch.setattr(report.writing.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(writing.tempfile, "TemporaryFile", refuse)
     result = run("compare", table, "--target", "price", "--output", "new/out")
     assert_one_sentence(result, "new/out cannot be written to (read-only file system); name another")
     assert not Path("new").exists()

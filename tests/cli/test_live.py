@@ -13,7 +13,8 @@ from terminals import COLOR, Terminal
 
 SHORT_PAGE = """
 from assay import report
-report.writing.render = lambda comparison, model_path: comparison.headline
+from assay.report import writing
+writing.render = lambda comparison, model_path: comparison.headline
 """
 
 WAITS_AT_RIDGE = """

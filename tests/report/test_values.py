@@ -343,6 +343,12 @@ def test_skip_and_separator_decide_themselves(tmp_path):
     )
 
 
+def test_a_separator_that_the_file_has_not_is_named_and_not_a_line_of_it(tmp_path):
+    table = read_table(written(tmp_path / "t.csv", "a,b\n1,2\n3,4\n5,6\n"), reading=Reading(separator=";"))
+    with pytest.raises(ReportError, match=r"its lines are one column, 'a,b', where ';' separates"):
+        choose_data(table, target="b")
+
+
 def test_the_model_reads_new_values_as_its_fit_did(tmp_path, rng):
     frame = prices(80, town=["None", "Lyon", "Nice", "unknown"] * 20)
     frame["degrees"] = np.where(np.arange(80) % 9 == 0, -999.0, rng.normal(size=80).round(2))
