@@ -181,7 +181,7 @@ def money_and_percent(rng):
 
     return Kind(
         csv(rent=text, share=share, price=price.round(2)),
-        notes=("Column 'rent' holds", "Column 'share' is in per cent: 60% was read as 60."),
+        notes=("Column 'rent' holds", "Column 'share' is in per cent: 60% is read as 60."),
         truth=are_numbers,
     )
 

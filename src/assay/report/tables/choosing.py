@@ -268,9 +268,10 @@ def open_target(
         return kept, y, names, notes
     single = [known for known, count in zip(names, counts, strict=True) if count < 2]
     if keep_rare or (counts > 1).sum() < 2:
+        subject = "class {} of {!r} has" if len(single) == 1 else "classes {} of {!r} have"
         raise ReportError(
-            f"The class {listed(single, 3)} of {name!r} has one row only; every class needs two or "
-            f"more: leave {'out --keep-rare' if keep_rare else 'such rows out'}, or join classes."
+            f"The {subject.format(listed(single, 3), name)} one row only; every class needs two or more: "
+            f"leave {'out --keep-rare' if keep_rare else 'such rows out'}, or join classes."
         )
     notes.append(
         f"{'The class' if len(single) == 1 else 'The classes'} {listed(single, 3)} of {name!r} with one row "
