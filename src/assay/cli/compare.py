@@ -179,7 +179,7 @@ def title(task: str, data: Data) -> str:
     """What is compared on which table, in a line."""
     n_rows, n_columns = data.X.shape
     question = f"{task} of {data.target}" if data.target is not None else task
-    return f"{data.name}: {question}, {n_rows:,} rows × {n_columns} column{'s' * (n_columns != 1)}"
+    return f"{data.name}: {question}, {n_rows:,} rows × {n_columns:,} column{'s' * (n_columns != 1)}"
 
 
 def what_is_finished(comparison: Comparison, output: Path) -> str:

@@ -122,7 +122,7 @@ def choose_data(
     # From here on only the rows with a target and a time are kept.
     if order.times is not None and np.isnan(order.times[kept]).any():
         lacking = kept & np.isnan(order.times)
-        notes.append(f"{lacking.sum()} rows have no value of {time!r}, the time: left out.")
+        notes.append(f"{lacking.sum():,} rows have no value of {time!r}, the time: left out.")
         y = None if y is None else y[~np.isnan(order.times[kept])]
         kept &= ~lacking
     # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
@@ -248,7 +248,7 @@ def open_target(
     kept = values.index.isin(without_missing(values).index)
     if column.n_missing:
         rows = "row has" if column.n_missing == 1 else "rows have"
-        notes.append(f"{column.n_missing} {rows} no value of {name!r}: left out.")
+        notes.append(f"{column.n_missing:,} {rows} no value of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
         if column.kind == "boolean":

@@ -143,7 +143,7 @@ def mistyped(values: NDArray) -> Oddity | None:
 
 def _of_code(name: str, odd: Oddity) -> str:
     return (
-        f"{short(name)!r} is {number(odd.value)} in {odd.n_rows} rows and {number(odd.least)} to "
+        f"{short(name)!r} is {number(odd.value)} in {odd.n_rows:,} rows and {number(odd.least)} to "
         f"{number(odd.greatest)} in the others: if that means missing, use --na "
         f"{quoted_na(name, _typed(odd.value))}."
     )

@@ -291,7 +291,7 @@ def interpret(
         if values is not before:
             changed[name] = values
     if reading.na:
-        cells = "1 cell was" if n_masked == 1 else f"{n_masked} cells were"
+        cells = "1 cell was" if n_masked == 1 else f"{n_masked:,} cells were"
         notes.append(f"{cells} taken for missing by request ({', '.join(reading.na)}).")
     frame = frame.assign(**changed) if changed else frame
     return Interpreted(frame, tuple(notes), missing, units)
@@ -319,7 +319,7 @@ def told(name: str, numbers: Numbers) -> list[str]:
         words = ", ".join(map(repr, numbers.marks))
         notes.append(f"Column {name!r} holds numbers and {words}, which was taken for a missing value.")
     if numbers.strays:
-        cells = "1 cell" if numbers.n_strays == 1 else f"{numbers.n_strays} cells"
+        cells = "1 cell" if numbers.n_strays == 1 else f"{numbers.n_strays:,} cells"
         notes.append(
             f"Column {name!r} holds numbers but for {cells} ({listed(numbers.strays, 3)}), taken for "
             f"missing; --categorical {quoted(name)} takes all of them for words."
@@ -338,7 +338,7 @@ def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], li
     others = {str(value).strip().lower() for value in values[~none].dropna().unique()}
     if not others or others <= TRUTH_WORDS:
         return values.mask(none), []
-    rows = "1 row" if none.sum() == 1 else f"{int(none.sum())} rows"
+    rows = "1 row" if none.sum() == 1 else f"{int(none.sum()):,} rows"
     return values, [
         f"'None' is a level of {name!r} ({rows}); --na {quoted_na(name, 'None')} takes it for missing."
     ]
