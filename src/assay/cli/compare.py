@@ -148,7 +148,11 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
         Interruption(lambda: watch.stage("interrupted: ending with what is finished")) as interruption,
     ):
         watch.stage(f"reading {table}")
-        raw = report.read_table(table, without=drop, reading=reading_of(options))
+        judged_by = (
+            (options.metric or "").partition(":")[2].strip()
+        )  # costs are read, also where they are dropped
+        unread = tuple(name for name in drop if name != judged_by)
+        raw = report.read_table(table, without=unread, reading=reading_of(options))
         by: dict[str, Any] = {"time": options.time, "group": options.group, "keep_rare": options.keep_rare}
         data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
         watch.begin(title(data.task, data))

@@ -148,6 +148,7 @@ def choose_data(
         groups=None if order.groups is None else order.groups[kept],
         reading=table.reading,
         n_repeating=_n_repeating(whole, table.row_names),
+        aside=whole[list(dict.fromkeys(read))] if read else None,
     )
 
 

@@ -11,7 +11,15 @@ import numpy as np
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
 from assay.report.trials.candidate import Candidate
-from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_intervals, of_labels, too_good
+from assay.report.trials.cautions import (
+    FEW_ROWS,
+    is_rounding,
+    of_classes,
+    of_costs,
+    of_intervals,
+    of_labels,
+    too_good,
+)
 from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
@@ -153,7 +161,7 @@ class Comparison:
         own = of_intervals(self) if self.task == "regression" else chain(of_classes(self), of_labels(self))
         n_rows = len(self.data.X)
         few = [f"With {n_rows} rows, another sample could well rank the methods otherwise."]
-        return (*own, *(few if n_rows < FEW_ROWS else ()))
+        return (*own, *of_costs(self.metric, self.data), *(few if n_rows < FEW_ROWS else ()))
 
     @property
     def _gains(self) -> list[Difference]:
