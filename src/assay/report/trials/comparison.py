@@ -185,7 +185,10 @@ class Comparison:
         sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
         luck = "" if any(self.verdict.beating) else f", which may be luck among {len(self._models)} methods"
         luck = luck if len(self._models) > 1 else ""
-        return (first, *(f"Against {common} it gains {size} in {self.score_name}{luck}." for size in sizes))
+        falls = self.recommended.sign < 0
+        gains = [f"lowers the {self.score_name} by {size}" for size in sizes] if falls else []
+        gains = gains or [f"gains {size} in {self.score_name}" for size in sizes]
+        return (first, *(f"Against {common} it {gain}{luck}." for gain in gains))
 
     @property
     def _better(self) -> str:
