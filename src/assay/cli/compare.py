@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -135,22 +136,21 @@ def compare(options: CompareOptions) -> None:
 
 def run_compare(table: str, output: Path, options: CompareOptions) -> None:
     """Compare the methods on one table, print the leaderboard and write the files to a folder."""
-    from assay import display, report
+    from assay import report
     from assay.cli.live import watching
     from assay.cli.terminal import open_console, say, show_comparison
 
     console, budget = open_console(), seconds(options.budget)
     drop = tuple(dict.fromkeys(options.drop or ()))
-    display.require_matplotlib()
+    require_pictures()
     report.check_folder(output, force=options.force)
     with (
         watching(console, quiet=options.quiet, budget=budget) as watch,
         Interruption(lambda: watch.stage("interrupted: ending with what is finished")) as interruption,
     ):
         watch.stage(f"reading {table}")
-        judged_by = (
-            (options.metric or "").partition(":")[2].strip()
-        )  # costs are read, also where they are dropped
+        # Costs are read where they are dropped, too.
+        judged_by = (options.metric or "").partition(":")[2].strip()
         unread = tuple(name for name in drop if name != judged_by)
         raw = report.read_table(table, without=unread, reading=reading_of(options))
         by: dict[str, Any] = {"time": options.time, "group": options.group, "keep_rare": options.keep_rare}
@@ -177,6 +177,14 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
             say(console, f"{what:9}{place}", wrapped=False)
     if interruption.happened:
         raise InterruptedRunError(what_is_finished(comparison, output))
+
+
+def require_pictures() -> None:
+    """Say how to install what draws where it is missing, before any fit; it is imported when it draws."""
+    if find_spec("matplotlib") is None:
+        from assay.display import require_matplotlib
+
+        require_matplotlib()
 
 
 def title(task: str, data: Data) -> str:

@@ -109,7 +109,7 @@ def choose_data(
     read = [name for name in drop if name not in table.unread]
     for name in (*read, *filter(None, (time, group))):
         require_column(table, name)
-    if target is not None and target in drop:
+    if target in drop:
         raise ReportError(f"Column {target!r} is both the target and dropped; leave out one of the two.")
     declared = None if target is None and table.target in drop else table.target
     chosen, target = choose_task(replace(table, target=declared), target=target, task=task)
@@ -126,10 +126,9 @@ def choose_data(
         y = None if y is None else y[~np.isnan(order.times[kept])]
         kept &= ~lacking
     # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
-    aside = [*read, *filter(None, (target or declared, group))]
+    unlearnt = dict.fromkeys([*read, *filter(None, (target or declared, group))])
     whole = table.frame if kept.all() else table.frame.loc[kept].reset_index(drop=True)
-    frame, columns, decided = _described(table, whole.drop(columns=list(dict.fromkeys(aside))))
-    notes = [*doubts(frame, columns, y, target), *notes, *decided]  # what a terminal must show comes first
+    frame, columns, decided = _described(table, whole.drop(columns=[*unlearnt]))
     return Data(
         table.name,
         frame[[column.name for column in columns if column.learnable]],
@@ -140,7 +139,7 @@ def choose_data(
         None if table.row_names is None else tuple(np.array(table.row_names, dtype=object)[kept]),
         description=table.description,
         source=table.source,
-        notes=tuple(notes),
+        notes=(*doubts(frame, columns, y, target), *notes, *decided),  # first what a terminal must show
         dropped=tuple(drop),
         time=time,
         group=group,
@@ -148,7 +147,7 @@ def choose_data(
         groups=None if order.groups is None else order.groups[kept],
         reading=table.reading,
         n_repeating=_n_repeating(whole, table.row_names),
-        aside=whole[list(dict.fromkeys(read))] if read else None,
+        aside=whole[[*dict.fromkeys(read)]] if read else None,
     )
 
 
