@@ -232,6 +232,25 @@ def test_honest_tables_that_part_well_are_no_leaks(name):
     assert not any("decide" in sentence for sentence in alarms(data, "classification"))
 
 
+@pytest.mark.parametrize("n_rows", [150, 3000])
+def test_a_column_that_the_classes_were_cut_from_is_told(n_rows, rng):
+    """A low weight at birth is one below 2,500 grams; a second column goes with it and decides nothing."""
+    weight = rng.normal(3000, 600, n_rows).round()
+    frame = {"mother": weight / 50 + rng.normal(0, 8, n_rows), "weight": weight}
+    low = np.where(weight < 2500, "low", "usual")
+    cut = (weight[weight < 2500].max() + weight[weight >= 2500].min()) / 2
+    (told,) = decided(frame, low)
+    assert told.startswith(f"Whether weight is above {cut:,.0f}")
+    assert told.endswith(
+        "decides late in every row: it gives it away; unless it is known beforehand, --drop it."
+    )
+    three = np.where(weight < 2500, "low", np.where(weight < 3300, "middle", "great"))
+    assert decided(frame, three)[0].startswith("The range of weight decides late in every row")
+    wrong = low.copy()
+    wrong[np.argsort(weight)[[0, -1]]] = ["usual", "low"]
+    assert not any("every row" in sentence for sentence in decided(frame, wrong))
+
+
 @pytest.mark.parametrize("distance", [2.0, 3.0, 4.0, 8.0])
 @pytest.mark.parametrize("n_rows", [100, 1000, 20_000])
 def test_classes_that_are_far_apart_are_no_leak(distance, n_rows):
