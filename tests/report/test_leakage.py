@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, choose_data, compare, read_table
+from assay.report.tables.checks.doubts import _of_sums
 from assay.report.tables.checks.leakage import alarms, likeness_in_time
 from assay.report.tables.checks.relations import linear_relations, numbers_of, together
 
@@ -50,6 +51,21 @@ def test_columns_that_give_the_target_away_together_are_told_and_the_headline_do
     honest = compare(without, repeats=1, methods=["LinearRegression"])
     assert honest.alarms == ()
     assert honest.headline.startswith("LinearRegression predicts count best")
+
+
+def test_a_constant_beside_a_sum_or_a_product_is_told(rng):
+    a, b = rng.gamma(3.0, 10.0, (2, 200))
+    frame = pd.DataFrame({"a": a, "b": b})
+    assert of_columns(frame, a + b).formula == "a + b"
+    assert of_columns(frame, a + b + 40).formula == "a + b plus a constant"
+    assert of_columns(frame, a * b).formula == "a × b"
+    assert of_columns(frame, 3 * a * b).formula == "a × b times a constant"
+    copies = frame.assign(same=a, moved=a + 7)
+    columns = Data.from_frame(copies, b, target="total").columns
+    assert _of_sums(copies, columns) == (
+        "'same' equals a: it adds nothing to them; --drop same leaves it out.",
+        "'moved' is a plus a constant: it adds nothing to them; --drop moved leaves it out.",
+    )
 
 
 def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
