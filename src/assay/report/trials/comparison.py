@@ -138,7 +138,11 @@ class Comparison:
             return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
         if self.alarms:
             return f"{chosen.name} has {score}, but the table may give {target} away"
-        if chosen.is_ensemble or self.verdict.is_best:
+        if chosen.is_ensemble:
+            return f"{chosen.name} predicts {target} best: {score}"
+        if surer_ensemble(self) is not None:  # by too little to be recommended
+            return f"{chosen.name} predicts {target}: {score}"
+        if self.verdict.is_best:
             return f"{chosen.name} predicts {target} best: {score}"
         if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
             return f"{chosen.name} predicts {target} as well as any: {score}"
@@ -251,13 +255,24 @@ def _is_nothing(loss: Difference) -> bool:
     return abs(loss.mean) < NOTHING and loss.standard_error < NOTHING
 
 
+LEAST_GAIN = 0.01
+"""Share of what the best method gains on the baseline that an ensemble must add: sure is not yet much."""
+
+
 def clear_ensemble(comparison: Comparison) -> Candidate | None:
-    """The ensemble, where it is better than the best single candidate by a clear difference."""
+    """The ensemble, where it is better than the best single candidate by a clear difference that matters."""
+    surer, floor = surer_ensemble(comparison), comparison.baseline
+    known = 0.0 if floor is None else abs(float(np.mean(comparison.best.scores - floor.scores)))
+    return None if surer is None or surer[1].mean <= LEAST_GAIN * known else surer[0]
+
+
+def surer_ensemble(comparison: Comparison) -> tuple[Candidate, Difference] | None:
+    """The ensemble and what it gains, where it is better than the best single candidate however little."""
     if not any(comparison.verdict.beating):
         return None
     for candidate in comparison.candidates:
         if candidate.is_ensemble and candidate.certificates.holds:
             gain = compare_scores(candidate.scores, comparison.best.scores, comparison.test_share)
             if gain.mean > 0 and gain.p_value < LEVEL:
-                return candidate
+                return candidate, gain
     return None
