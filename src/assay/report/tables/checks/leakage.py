@@ -56,7 +56,7 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
         relation = together(numbers_of(data.X, data.columns, data.y), str(data.target))
     if relation is not None and alone and not relation.formula:
         relation = None  # a single one is enough
-    several = () if relation is None else (_told(relation, data),)
+    several: tuple[str, ...] = () if relation is None else (_told(relation, data),)
     if task == "classification" and not alone:
         several = _deciding(data)
     in_time = () if followed is None else (_of_time(data, followed),)
