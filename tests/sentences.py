@@ -1,7 +1,7 @@
 """Every sentence that a comparison says, checked against figures worked out anew from its predictions.
 
 The folds, the truth and what each method said of every unseen row are taken as they are; whatever is computed
-from them is computed here once more, by scikit-learn, SciPy and statsmodels.
+from them is computed here once more, by scikit-learn and SciPy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r2_score
-from statsmodels.stats.multitest import multipletests
 
 NUMBER = r"−?[\d,]+(?:\.\d+)?"
 
@@ -78,7 +77,7 @@ class Audit:
         for item in self.models():
             mean, _, chance = self.difference(self.scores[item.name], floor)
             chances.append(chance / 2 if mean > 0 else 1.0)
-        return not (multipletests(chances, method="holm")[1] < 0.05).any()
+        return min(chances) * len(chances) >= 0.05  # Holm's first step, which decides whether any is
 
     # What is checked of each kind of sentence: its words, and a function of what they hold.
 

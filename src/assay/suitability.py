@@ -36,6 +36,8 @@ class Suitability:
         As these, for rows × rows × features: what is read when every row is compared with every other.
     max_class_numbers : int, optional
         As these, for rows × features × classes where there are more than two classes.
+    max_class_rows : int, optional
+        As these, for rows × classes where there are more than two.
     per_class : bool, default=False
         Whether a fit does the same for each of more than two classes: numbers then count once for each.
     min_rows : int, optional
@@ -90,6 +92,7 @@ class Suitability:
     max_side: int | None = None
     max_pairs: int | None = None
     max_class_numbers: int | None = None
+    max_class_rows: int | None = None
 
     @property
     def limits(self) -> dict[str, int]:
@@ -107,6 +110,7 @@ class Suitability:
             "max_side": min(n_rows, n_features),
             "max_pairs": n_rows * numbers,
             "max_class_numbers": numbers * several,
+            "max_class_rows": n_rows * several,
         }
         return all(sizes[name] <= most for name, most in self.limits.items())
 

@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import assay
-from assay import cli, report
+from assay import cli
 from assay.cluster import KMeans
 from assay.datasets import us_arrests
+from assay.report import writing
 
 
 @pytest.fixture
@@ -30,13 +31,13 @@ def run(tmp_path, monkeypatch):
 @pytest.fixture
 def _short_page(monkeypatch):
     """The page has its own tests; a word of it is enough where the command is tested."""
-    monkeypatch.setattr(report.writing, "render", lambda comparison, model_path: comparison.headline)
+    monkeypatch.setattr(writing, "render", lambda comparison, model_path: comparison.headline)
 
 
 @pytest.fixture
 def files() -> list[str]:
     """What a comparison writes."""
-    return sorted(report.writing.FILES)
+    return sorted(writing.FILES)
 
 
 @pytest.fixture

@@ -12,8 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from assay import report
+from assay import display, report
+from assay.cli import compare
 from assay.persistence import FORMAT
+from assay.report import writing
 from terminals import COMMAND, in_shell
 
 NUMBERS = "a,b,y\n" + "".join(f"{row},{row**2 % 7},{row * 1.5}\n" for row in range(12))
@@ -149,7 +151,7 @@ def test_a_folder_that_only_a_trial_finds_closed_is_told_before_the_work(run, ta
         raise PermissionError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr(report, "compare", lambda *rest, **options: pytest.fail("the comparison has begun"))
-    monkeypatch.setattr(report.writing.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(writing.tempfile, "TemporaryFile", refuse)
     result = run("compare", table, "--target", "price", "--output", "new/out")
     assert_one_sentence(result, "new/out cannot be written to (read-only file system); name another")
     assert not Path("new").exists()
@@ -171,6 +173,17 @@ def test_an_unexpected_error_is_one_sentence_and_debug_shows_where(run, monkeypa
         assert told.exit_code == 2
         assert "Traceback" in told.stderr
     assert os.listdir() == []
+
+
+def test_without_matplotlib_the_way_out_is_said_before_any_fit(run, table, monkeypatch):
+    def missing():
+        raise ImportError("Pictures need matplotlib: install it with pip install 'assay[plot]'.")
+
+    monkeypatch.setattr(compare, "find_spec", lambda name: None)
+    monkeypatch.setattr(display, "require_matplotlib", missing)
+    monkeypatch.setattr(report, "compare", lambda *rest, **options: pytest.fail("the comparison has begun"))
+    result = run("compare", table, "--target", "price")
+    assert_one_sentence(result, "Pictures need matplotlib: install it with pip install 'assay[plot]'")
 
 
 def test_a_real_error_goes_to_the_error_stream(tmp_path):

@@ -253,3 +253,18 @@ def test_a_row_too_far_for_single_precision_tells_nothing_of_its_class():
     scores = model.decision_function(far)
     assert_allclose(scores[0], np.log(model.priors_[1] / model.priors_[0]), rtol=1e-6)
     assert_allclose(scores[1], model.decision_function(far[1:])[0])
+
+
+@pytest.mark.parametrize("rule", ["auto", "oas"])
+def test_a_column_that_a_class_does_not_vary_in_is_shrunk_as_a_constant_whatever_its_level(rng, rule):
+    """Rounding leaves a tiny variance of 0.1 or 1/3, at times a negative one: it is no unit to measure in."""
+    X, y = rng.normal(size=(90, 4)), np.repeat([0, 1, 2], 30)
+    probabilities = []
+    for level in (0.0, 0.1, 1 / 3, -1e3 / 7):
+        moved = X.copy()
+        moved[:, 2] += level
+        moved[y == 1, 2] = level
+        model = QuadraticDiscriminantAnalysis(shrinkage=rule, towards_linear=0.05).fit(moved, y)
+        probabilities.append(model.predict_proba(moved))
+    for found in probabilities[1:]:
+        np.testing.assert_allclose(found, probabilities[0], atol=1e-6)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assay.datasets import GaussianClasses, TwoMoons, digits, iris, wine
-from assay.display import plot, plot_posterior
+from assay.display import ConfusionDisplay, plot, plot_posterior
 from assay.display.plane import limits_around, principal_plane, regions
 from assay.display.style import PALETTE
 from assay.linear import LinearSVC, LogisticRegression, SGDClassifier
@@ -190,6 +190,12 @@ def test_a_class_that_the_model_never_saw_has_a_line_in_the_confusion_matrix(thr
     assert [label.get_text() for label in ax.get_yticklabels()] == ["other", *three.classes_]
     assert ax.get_title().startswith("6 of 10 rows right")
     assert three.plot(X, y).has_data()
+
+
+def test_thousands_in_a_confusion_matrix_are_parted_as_in_the_text():
+    shown = ConfusionDisplay(np.array([[1200, 30], [40, 2500]]), ["no", "yes"]).plot()
+    assert words(shown.ax_)[::2] == ["1,200", "30", "40", "2,500"]
+    assert shown.ax_.get_title() == "3,700 of 3,770 rows right (98.1%)"
 
 
 @pytest.mark.spec("sangnier/T-1.2.1-e")

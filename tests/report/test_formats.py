@@ -11,9 +11,12 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay.report import Reading, ReportError, choose_data, read_table
+from assay.report.tables.files import arrow_files
+from assay.report.tables.files.arrow_files import arrow_blocks
 from assay.report.tables.files.reading import table_blocks
 from assay.report.tables.schema import describe_columns
 
@@ -149,3 +152,29 @@ def test_blocks_of_json_and_workbooks_are_those_of_the_table(tmp_path, frame, mo
         whole = pd.concat(blocks, ignore_index=True)
         pd.testing.assert_frame_equal(whole, long[["a", "n", "town"]], check_dtype=False)
     assert len(list(table_blocks(tmp_path / "t.jsonl", data.columns))) == 3
+
+
+def test_a_parquet_file_is_read_some_columns_at_a_time(tmp_path, monkeypatch):
+    """With all columns of a very wide file at once, what pyarrow holds besides grows with their square."""
+    frame = pd.DataFrame({f"x{place}": np.arange(6.0) + place for place in range(7)}, index=list("abcdef"))
+    frame["word"] = pd.Categorical(["u", "v"] * 3)
+    frame["day"] = pd.date_range("2024-01-01", periods=6).to_numpy()
+    frame.to_parquet(tmp_path / "t.parquet")
+    whole, few = read_table(tmp_path / "t.parquet"), read_table(tmp_path / "t.parquet", without=("x1", "day"))
+    parts = []
+    monkeypatch.setattr(arrow_files, "COLUMNS_AT_ONCE", 2)
+    real = pq.ParquetFile.read
+    monkeypatch.setattr(
+        pq.ParquetFile, "read", lambda self, columns: parts.append(columns) or real(self, columns=columns)
+    )
+    for expected, without in ((whole, ()), (few, ("x1", "day"))):
+        found = read_table(tmp_path / "t.parquet", without=without)
+        pd.testing.assert_frame_equal(found.frame, expected.frame)
+        assert found.row_names == expected.row_names == tuple("abcdef")
+    assert max(map(len, parts)) == 2
+    monkeypatch.setattr(arrow_files, "WIDEST_BLOCK", 3)
+    blocks = [*arrow_blocks(tmp_path / "t.parquet", "t", "Parquet", ["x0", "x3", "x5", "word"], 4)]
+    assert [len(block) for block in blocks] == [0, 4, 2]
+    joined = pd.concat(blocks[1:], ignore_index=True)
+    assert joined["x3"].tolist() == frame["x3"].tolist()
+    assert list(joined.columns) == ["x0", "x3", "x5", "word"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -119,6 +120,14 @@ def test_the_ensemble_is_recommended_only_when_it_is_clearly_better(compared):
     assert with_scores(compared, 0.1, 0.01).recommended.name == "Ensemble"
     assert with_scores(compared, 0.01, 0.05).recommended.name != "Ensemble"
     assert with_scores(compared, -0.1, 0.01).recommended.name != "Ensemble"
+
+
+def test_an_ensemble_that_is_surely_better_by_next_to_nothing_is_not_recommended(compared):
+    assert compared.best.score > 0.3
+    found = with_scores(compared, 0.001, 1e-5)
+    assert found.recommended.name != "Ensemble"
+    assert not re.search("best|as well as any", found.headline)
+    assert with_scores(compared, 0.02, 1e-5).recommended.name == "Ensemble"
 
 
 def test_one_method_makes_no_ensemble(mixed):

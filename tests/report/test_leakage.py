@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, choose_data, compare, read_table
+from assay.report.tables.checks.doubts import _of_sums
 from assay.report.tables.checks.leakage import alarms, likeness_in_time
 from assay.report.tables.checks.relations import linear_relations, numbers_of, together
 
@@ -50,6 +51,21 @@ def test_columns_that_give_the_target_away_together_are_told_and_the_headline_do
     honest = compare(without, repeats=1, methods=["LinearRegression"])
     assert honest.alarms == ()
     assert honest.headline.startswith("LinearRegression predicts count best")
+
+
+def test_a_constant_beside_a_sum_or_a_product_is_told(rng):
+    a, b = rng.gamma(3.0, 10.0, (2, 200))
+    frame = pd.DataFrame({"a": a, "b": b})
+    assert of_columns(frame, a + b).formula == "a + b"
+    assert of_columns(frame, a + b + 40).formula == "a + b plus a constant"
+    assert of_columns(frame, a * b).formula == "a × b"
+    assert of_columns(frame, 3 * a * b).formula == "a × b times a constant"
+    copies = frame.assign(same=a, moved=a + 7)
+    columns = Data.from_frame(copies, b, target="total").columns
+    assert _of_sums(copies, columns) == (
+        "'same' equals a: it adds nothing to them; --drop same leaves it out.",
+        "'moved' is a plus a constant: it adds nothing to them; --drop moved leaves it out.",
+    )
 
 
 def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
@@ -230,6 +246,25 @@ def test_honest_tables_that_part_well_are_no_leaks(name):
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True, as_frame=True)
     data = Data.from_frame(X, y.to_numpy().astype(str), target="kind")
     assert not any("decide" in sentence for sentence in alarms(data, "classification"))
+
+
+@pytest.mark.parametrize("n_rows", [150, 3000])
+def test_a_column_that_the_classes_were_cut_from_is_told(n_rows, rng):
+    """A low weight at birth is one below 2,500 grams; a second column goes with it and decides nothing."""
+    weight = rng.normal(3000, 600, n_rows).round()
+    frame = {"mother": weight / 50 + rng.normal(0, 8, n_rows), "weight": weight}
+    low = np.where(weight < 2500, "low", "usual")
+    cut = (weight[weight < 2500].max() + weight[weight >= 2500].min()) / 2
+    (told,) = decided(frame, low)
+    assert told.startswith(f"Whether weight is above {cut:,.0f}")
+    assert told.endswith(
+        "decides late in every row: it gives it away; unless it is known beforehand, --drop it."
+    )
+    three = np.where(weight < 2500, "low", np.where(weight < 3300, "middle", "great"))
+    assert decided(frame, three)[0].startswith("The range of weight decides late in every row")
+    wrong = low.copy()
+    wrong[np.argsort(weight)[[0, -1]]] = ["usual", "low"]
+    assert not any("every row" in sentence for sentence in decided(frame, wrong))
 
 
 @pytest.mark.parametrize("distance", [2.0, 3.0, 4.0, 8.0])

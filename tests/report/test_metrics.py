@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import mean_pinball_loss
 
-from assay.report import Data, ReportError, compare
+from assay.report import Data, RawTable, ReportError, choose_data, compare
 from assay.report.results import to_json
 from assay.report.trials.scoring.metrics import KNOWN, Judged, metric_of, pinball
 
@@ -103,6 +103,22 @@ def test_costs_are_those_of_the_rows_in_error(classes):
     wrong = own.predictions != classes.y
     shares = [costs[test] @ wrong[test] / costs[test].sum() for _, test in parts]
     np.testing.assert_allclose(-own.scores, shares)
+
+
+def test_costs_that_are_set_aside_judge_and_are_not_learnt_from(classes):
+    frame = classes.X.assign(y=classes.y)
+    aside = choose_data(RawTable("made", frame), target="y", drop=("loss",))
+    assert aside.feature_names == ["a", "b", "c"]
+    asked = {"repeats": 1, "folds": 3, "methods": ("LinearDiscriminantAnalysis",), "metric": "cost:loss"}
+    found, learnt = compare(aside, **asked), compare(classes, **asked)
+    told = "The costs 'loss' are learnt from too: unless they are known before y, --drop loss keeps them"
+    assert [any(text.startswith(told) for text in item.remarks) for item in (found, learnt)] == [False, True]
+    own, costs = by_name(found)["LinearDiscriminantAnalysis"], classes.X["loss"].to_numpy()
+    folds = own.repeats[0].folds
+    wrong = own.predictions != aside.y
+    shares = [costs[folds == fold] @ wrong[folds == fold] / costs[folds == fold].sum() for fold in range(3)]
+    np.testing.assert_allclose(-own.scores, shares)
+    assert found.data.at(np.arange(5)).aside["loss"].tolist() == costs[:5].tolist()
 
 
 @pytest.mark.parametrize("wish", ["auc", "log-loss", "brier"])

@@ -139,7 +139,7 @@ def test_the_sentences_are_computed_from_the_same_splits(case):
     chosen, remarks = items[told["recommended"]], " ".join(told["remarks"])
     sign = 1 if told["greater_is_better"] else -1
     gains = sign * (np.array(chosen["scores"]) - np.array(items["Baseline"]["scores"]))
-    said = re.search(r"it gains (\S+) ± (\S+) in", remarks)
+    said = re.search(r"it (?:gains|lowers the .*? by) (\S+) ± (\S+?)(?: in|\.(?: |$))", remarks)
     assert agrees(said[1], gains.mean())
     assert agrees(said[2], np.sqrt((1 / gains.size + 1 / 2) * gains.var(ddof=1)))
     assert chosen["score"] == pytest.approx(np.mean(chosen["scores"]))

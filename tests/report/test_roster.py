@@ -127,6 +127,10 @@ def test_comparing_every_row_with_every_other_may_be_limited():
 
 
 def test_more_than_two_classes_may_be_limited_alone():
+    rows = Suitability(complexity=3, max_class_rows=300)
+    assert rows.admits(100, 50, 3)
+    assert not rows.admits(100, 5, 4)
+    assert rows.admits(1000, 5, 2)
     suits = Suitability(complexity=3, max_class_numbers=1000)
     assert suits.admits(10_000, 10, n_classes=2)
     assert suits.admits(100, 3, n_classes=3)

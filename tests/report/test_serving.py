@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 import assay
+from assay.certificates import Certificates
 from assay.cluster import AgglomerativeClustering
-from assay.report import ReportError, fit_table
+from assay.report import (
+    BothEncoder,
+    CodeEncoder,
+    ReportError,
+    TableEncoder,
+    choose_data,
+    fit_table,
+    read_table,
+)
+from assay.report.page.trial_form import form_page
+from assay.report.results import about_fit
 from assay.report.serving import MAX_BODY, MAX_ROWS, ModelServer, ServedModel
 
 JSON = {"Content-Type": "application/json"}
@@ -123,6 +135,24 @@ def test_the_page_has_a_field_for_each_column_and_needs_nothing_else(served):
     assert f'<script nonce="{nonce}">' in page
     assert "http://" not in page
     assert "https://" not in page
+
+
+@pytest.mark.parametrize("encoder", [TableEncoder, CodeEncoder, BothEncoder])
+def test_the_form_has_typical_values_however_the_model_takes_the_columns(folder, encoder):
+    """Trees take columns with their gaps, ensembles of trees and lines in both ways."""
+    data = choose_data(read_table(folder / "table.csv"), target="spend", drop=("kind",))
+    told = about_fit(data, "regression", "any", Certificates())
+    columns = [{"name": name, "typical": value} for name, value in told["typical"].items()]
+    about = {key: told[key] for key in ("method", "target", "task", "table", "n_rows")}
+    model = [encoder(data.columns).fit(data.X)]
+    page = form_page(model, {**about, "interval": 0.9, "columns": columns}, "once")
+    frame = data.X
+    assert f'name="age" value="{frame["age"].median():.6g}"' in page
+    for name in ("town", "size"):
+        assert f'value="{escape(frame[name].mode()[0])}" selected' in page
+    assert f'name="day" value="{pd.to_datetime(frame["day"]).median():%Y-%m-%d}"' in page
+    commonest = "yes" if (frame["member"].astype(str).isin(["yes", "True"])).mean() >= 0.5 else "no"
+    assert f'value="{commonest}" selected' in page
 
 
 def test_the_model_is_told(number):

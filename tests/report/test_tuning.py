@@ -81,6 +81,16 @@ def test_a_fold_without_a_class_to_learn_from_is_left_out_and_none_at_all_is_tol
         assert Tuning(groups=np.zeros(60)).parts(times) == []
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "n_used"), [(400, 19, 1), (400, 9, 5), (400, 2, 5), (200, 19, 5)]
+)
+def test_many_coefficients_of_classes_are_chosen_on_one_split(n_rows, n_classes, n_used):
+    logistic = next(entry for entry in entries() if entry.name == "LogisticRegression")
+    y = np.arange(n_rows) % n_classes
+    told = Tuning(labels=np.unique(y)).options(logistic, logistic.make(0).select, 40 * n_rows, y)
+    assert told["cv"].n_used == n_used
+
+
 BOOSTING = {
     entry.task: entry for entry in entries() if entry.name.startswith("HistGradientBoosting")
 }  # by the task

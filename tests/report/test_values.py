@@ -87,7 +87,7 @@ def test_money_per_cents_and_brackets_are_numbers_and_said(tmp_path):
     assert data.y.min() > 50_000
     notes = " ".join(data.notes)
     assert "Column 'price' holds amounts of money ($): they were read as numbers." in notes
-    assert "Column 'discount' is in per cent: 60% was read as 60." in notes
+    assert "Column 'discount' is in per cent: 60% is read as 60." in notes
     assert "Column 'balance' has numbers in brackets: they were read as negative." in notes
 
 
@@ -275,7 +275,7 @@ def test_columns_that_others_give_are_told_and_independent_ones_are_not(rng):
 
 
 def test_categorical_and_numeric_decide_against_the_looks(tmp_path):
-    rows = "".join(f"0{row % 3}1,{row},{'abc'[row % 3] if row % 2 else row},{row % 4}\n" for row in range(40))
+    rows = "".join(f"{row % 3}1,{row},{'abc'[row % 3] if row % 2 else row},{row % 4}\n" for row in range(40))
     path = written(tmp_path / "t.csv", "zip,row,mixed,y\n" + rows)
     plain = chosen(read_table(path), target="y")
     assert {column.name: column.kind for column in plain.columns} == {
@@ -291,7 +291,7 @@ def test_categorical_and_numeric_decide_against_the_looks(tmp_path):
         "row": "numeric",
         "mixed": "numeric",
     }
-    assert set(data.columns[0].levels) == {"001", "011", "021"}
+    assert set(data.columns[0].levels) == {"01", "11", "21"}
     assert data.columns[2].n_missing == 20
 
 
@@ -341,6 +341,36 @@ def test_skip_and_separator_decide_themselves(tmp_path):
         5,
         2,
     )
+
+
+def test_digits_that_begin_with_zeros_are_codes(tmp_path):
+    """A French post code is no number; 07 may be a month, and a zero among other lengths is a number."""
+    zips = ["01000", "06000", "75001", ""] * 5
+    lines = ""
+    for row, code in enumerate(zips):
+        lines += f"{code},{row % 12 + 1:02d},{row % 11:03d},{10 ** (row % 4)},{row % 9}\n"
+    path = written(tmp_path / "t.csv", "zip,month,line,power,y\n" + lines)
+    table = read_table(path)
+    kinds = {column.name: column.kind for column in describe_columns(table.frame)}
+    assert kinds == {"zip": "categorical", "month": "numeric", "line": "categorical"} | dict.fromkeys(
+        ("power", "y"), "numeric"
+    )
+    assert table.frame["zip"].dropna().unique().tolist() == ["01000", "06000", "75001"]
+    told = (
+        "Column 'zip' holds digits that begin with zeros, such as 01000: taken for codes; --numeric zip takes"
+    )
+    assert any(note.startswith(told) for note in table.notes)
+    asked = read_table(path, reading=Reading(numeric=("zip",)))
+    assert asked.frame["zip"].dropna().unique().tolist() == [1000, 6000, 75001]
+    fit_table("Ridge", path, target="y", output=tmp_path / "m.skops")
+    predicted = predict_table(tmp_path / "m.skops", path, tmp_path / "out.csv")
+    assert not predicted.notes
+
+
+def test_a_separator_that_the_file_has_not_is_named_and_not_a_line_of_it(tmp_path):
+    table = read_table(written(tmp_path / "t.csv", "a,b\n1,2\n3,4\n5,6\n"), reading=Reading(separator=";"))
+    with pytest.raises(ReportError, match=r"its lines are one column, 'a,b', where ';' separates"):
+        choose_data(table, target="b")
 
 
 def test_the_model_reads_new_values_as_its_fit_did(tmp_path, rng):

@@ -55,7 +55,7 @@ def test_classes_of_one_row_are_set_aside_and_said():
     assert data.y.tolist() == list("aabbbba")
     assert data.X["x"].tolist() == [0.0, 1, 4, 9, 16, 25, 49]
     assert any("The classes 'c', 'd' of 'y' with one row only: set aside" in note for note in data.notes)
-    with pytest.raises(ReportError, match=r"'c', 'd' of 'y' has one row only.*leave out --keep-rare"):
+    with pytest.raises(ReportError, match=r"'c', 'd' of 'y' have one row only.*leave out --keep-rare"):
         choose_data(raw(frame), target="y", keep_rare=True)
 
 

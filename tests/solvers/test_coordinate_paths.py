@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,6 +16,7 @@ from assay.penalties.coordinates import ElasticNetForm, PositiveElasticNet
 from assay.solvers import SparseProblem, sparse_path
 from assay.solvers.sparse import subproblem as subproblem_module
 from assay.solvers.sparse.design import DenseDesign
+from assay.solvers.sparse.working_set import WorkingSetPath
 
 KINDS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
 
@@ -260,3 +263,13 @@ def test_a_jump_reaches_the_minimum_on_the_support_and_never_rises(rng):
     active = coef != 0
     slope = linear - gram @ coef - 0.01 * coef
     assert_allclose(slope[active], 0.02 * np.sign(coef[active]), atol=1e-12)
+
+
+def test_a_strength_that_was_repaired_has_more_columns_than_the_next_one():
+    """The check lets columns in; a strength that it finds proved keeps those that it had."""
+    path = WorkingSetPath.__new__(WorkingSetPath)
+    path.convex, path.subproblem = True, SimpleNamespace(which=np.arange(4))
+    earlier = SimpleNamespace(strength=4.0, coef=np.array([1.0, 2.0, 0.0, 3.0]))
+    latest = SimpleNamespace(strength=3.0, coef=np.array([2.0, 1.5]))
+    going_on = path._predicted(SimpleNamespace(strength=2.0), latest, earlier, np.zeros(4))
+    assert going_on.tolist() == [3.0, 1.0, 0.0, 0.0]

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -135,20 +136,23 @@ def compare(options: CompareOptions) -> None:
 
 def run_compare(table: str, output: Path, options: CompareOptions) -> None:
     """Compare the methods on one table, print the leaderboard and write the files to a folder."""
-    from assay import display, report
+    from assay import report
     from assay.cli.live import watching
     from assay.cli.terminal import open_console, say, show_comparison
 
     console, budget = open_console(), seconds(options.budget)
     drop = tuple(dict.fromkeys(options.drop or ()))
-    display.require_matplotlib()
+    require_pictures()
     report.check_folder(output, force=options.force)
     with (
         watching(console, quiet=options.quiet, budget=budget) as watch,
         Interruption(lambda: watch.stage("interrupted: ending with what is finished")) as interruption,
     ):
         watch.stage(f"reading {table}")
-        raw = report.read_table(table, without=drop, reading=reading_of(options))
+        # Costs are read where they are dropped, too.
+        judged_by = (options.metric or "").partition(":")[2].strip()
+        unread = tuple(name for name in drop if name != judged_by)
+        raw = report.read_table(table, without=unread, reading=reading_of(options))
         by: dict[str, Any] = {"time": options.time, "group": options.group, "keep_rare": options.keep_rare}
         data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
         watch.begin(title(data.task, data))
@@ -175,11 +179,19 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
         raise InterruptedRunError(what_is_finished(comparison, output))
 
 
+def require_pictures() -> None:
+    """Say how to install what draws where it is missing, before any fit; it is imported when it draws."""
+    if find_spec("matplotlib") is None:
+        from assay.display import require_matplotlib
+
+        require_matplotlib()
+
+
 def title(task: str, data: Data) -> str:
     """What is compared on which table, in a line."""
     n_rows, n_columns = data.X.shape
     question = f"{task} of {data.target}" if data.target is not None else task
-    return f"{data.name}: {question}, {n_rows:,} rows × {n_columns} column{'s' * (n_columns != 1)}"
+    return f"{data.name}: {question}, {n_rows:,} rows × {n_columns:,} column{'s' * (n_columns != 1)}"
 
 
 def what_is_finished(comparison: Comparison, output: Path) -> str:

@@ -196,4 +196,4 @@ def predict(
     for note in predicted.notes:
         typer.echo(f"assay: {note}", err=True)
     if output is not None:
-        typer.echo(f"assay: {predicted.n_rows} predictions in {output}.", err=True)
+        typer.echo(f"assay: {predicted.n_rows:,} predictions in {output}.", err=True)

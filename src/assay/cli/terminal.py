@@ -131,12 +131,14 @@ class BoardColumn(NamedTuple):
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Print the leaderboard, the verdict and what one must know beside it."""
+    from assay.report.wording import told_together
+
     star = RECOMMENDED_IN_ASCII if console.options.ascii_only else RECOMMENDED
     console.print(leaderboard(console, comparison, star))
     for sentence in comparison.alarms:
         say(console, sentence, style="yellow")
     say(console, f"{star} {comparison.headline}.", style="bold")
-    for sentence in (*comparison.remarks, *comparison.skipped):
+    for sentence in (*comparison.remarks, *told_together(comparison.skipped)):
         say(console, sentence)
     notes = comparison.data.notes
     for sentence in notes[:MOST_NOTES]:

@@ -1,11 +1,16 @@
-"""Reports: which method serves a table, how sure one can be, and a page that shows it."""
+"""Reports: which method serves a table, how sure one can be, and a page that shows it.
+
+What draws and writes the page is imported when it is first named: processes that only fit never do.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from assay.registry import Entry
 from assay.report.answers import predictions
 from assay.report.errors import ReportError
 from assay.report.fitting import FittedTable, fit_table, parse_value
 from assay.report.methods import Method, catalogue, find_method
-from assay.report.page.document import render
 from assay.report.prediction import Predicted, certify_table, predict_table
 from assay.report.tables.choosing import choose_data, choose_task
 from assay.report.tables.data import Data
@@ -23,7 +28,10 @@ from assay.report.trials.roster import entries, roster
 from assay.report.trials.stacking import WeightedEnsemble
 from assay.report.trials.target_transform import SmearedTarget
 from assay.report.wording import plus_minus, shown, shown_measure
-from assay.report.writing import check_folder, write
+
+if TYPE_CHECKING:
+    from assay.report.page.document import render
+    from assay.report.writing import check_folder, write
 
 __all__ = [
     "BothEncoder",
@@ -73,3 +81,11 @@ __all__ = [
 # Saved models name them by their public home.
 for _kind in (NystroemLogistic, NystroemRidge, SmearedTarget, WeightedEnsemble):
     _kind.__module__ = __name__
+
+_OF_THE_PAGE = {"render": "page.document", "check_folder": "writing", "write": "writing"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_THE_PAGE:
+        raise AttributeError(f"module 'assay.report' has no attribute {name!r}")
+    return getattr(import_module(f"assay.report.{_OF_THE_PAGE[name]}"), name)

@@ -232,7 +232,7 @@ def fit(model: Any, data: Data) -> tuple[Pipeline, tuple[str, ...]]:
             raise ReportError(f"{type(model).__name__} cannot be fitted to {data.name}: {reason}.") from error
         except MemoryError as error:
             raise ReportError(
-                f"{type(model).__name__} needs more memory than there is for the {len(data.X)} rows of "
+                f"{type(model).__name__} needs more memory than there is for the {len(data.X):,} rows of "
                 f"{data.name}; take fewer rows, or a method that does not look at all pairs of them."
             ) from error
     return pipeline, tuple(notes)

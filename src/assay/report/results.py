@@ -18,6 +18,7 @@ import assay
 from assay.certificates import Certificates
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoding.encoder import days_of, read_numbers, read_words
+from assay.report.tables.encoding.typical import typical
 from assay.report.tables.schema import Column
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
@@ -93,6 +94,7 @@ def about_fit(data: Data, task: Task, method: str, certificates: Certificates) -
         "table": data.name,
         "n_rows": int((data.whole or data).X.shape[0]),
         "columns": _columns(data),
+        "typical": {item.name: typical(data.X[item.name], item) for item in data.columns if item.learnable},
         "reading": data.reading._asdict(),
         "fingerprint": fingerprint(data),
         "certificates": [item.to_dict() for item in certificates],

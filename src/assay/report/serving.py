@@ -9,8 +9,10 @@ another site makes a browser send are refused: the host must be this one, and a 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import secrets
+import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -78,11 +80,13 @@ class ServedModel:
 
     def describe(self) -> dict[str, Any]:
         """What the model is and which columns it needs."""
+        values = self.about.get("typical") or {}
         columns = [
             {
                 "name": column.name,
                 "kind": column.kind,
                 **({"levels": list(column.levels)} if column.levels else {}),
+                "typical": values.get(column.name, ""),
             }
             for column in self.columns
         ]
@@ -172,7 +176,9 @@ class ModelServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_address[1]}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no event."""
+        """A client that went away is no event; anything else is told."""
+        if not isinstance(sys.exception(), ConnectionError):
+            logging.getLogger("assay").exception("A request was not answered.")
 
 
 class Handler(BaseHTTPRequestHandler):

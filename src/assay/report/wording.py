@@ -179,6 +179,27 @@ def shown_measure(name: str, value: float) -> str:
     return f"{value:#.4g}" if name in ERRORS and 0.001 <= value < 1000 else shown(value)
 
 
+def told_together(sentences: Iterable[str]) -> list[str]:
+    """Sentences on what was left out, one for all that have the same reason.
+
+    Examples
+    --------
+    >>> told_together(["A was left out: no time.", "B was left out: it failed.", "C was left out: no time."])
+    ['A and C were left out: no time.', 'B was left out: it failed.']
+    """
+    named: dict[str, list[str]] = {}
+    for sentence in sentences:
+        name, mark, reason = sentence.partition(" was left out: ")
+        named.setdefault(mark + reason if mark else sentence, []).append(name)
+    told = []
+    for reason, names in named.items():
+        several = reason.replace(" was left", " were left", 1).replace(": its fit ", ": their fits ", 1)
+        told.append(
+            joined(names) + (reason if len(names) == 1 else several) if names[0] != reason else reason
+        )
+    return told
+
+
 def capital(words: str) -> str:
     """Words as they begin a sentence or head a column."""
     return words[:1].upper() + words[1:]

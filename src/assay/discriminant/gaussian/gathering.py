@@ -23,6 +23,9 @@ ESTIMATOR = parameters.nothing | Domain(
     "an object with a method fit and then an attribute covariance_", lambda value: hasattr(value, "fit")
 )
 
+ROUNDING = 1e-13
+"""A variance below this share of the square of the mean, or of the variance in other classes, is rounding."""
+
 
 class Gathered(NamedTuple):
     """Statistics of Gaussian classes.
@@ -51,12 +54,24 @@ class Gathered(NamedTuple):
         if not isinstance(shrinkage, str):
             return np.array([shrunk(covariance, float(shrinkage)) for covariance in covariances])
         fourth = np.zeros(len(weight)) if self.fourth is None else self.fourth
+        covariances = without_rounding(covariances, self.moments.means)
         return np.array(
             [
                 shrunk_in_units(covariance, shrinkage, float(power), float(count))
                 for covariance, power, count in zip(covariances, fourth, weight, strict=True)
             ]
         )
+
+
+def without_rounding(covariances: Array, means: Array) -> Array:
+    """Covariances of the classes, 0 where a column does not vary in a class but for rounding.
+
+    What rounding leaves of a constant may be negative, or a unit that magnifies it.
+    """
+    variances = np.diagonal(covariances, axis1=1, axis2=2)
+    noise = ROUNDING * (means**2 + variances.max(axis=0, initial=0.0))
+    varies = variances > noise
+    return np.asarray(np.where(varies[:, :, None] & varies[:, None, :], covariances, 0.0))
 
 
 def gather_gaussian(
@@ -71,7 +86,8 @@ def gather_gaussian(
     if not (isinstance(shrinkage, str) and shrinkage == "auto"):
         return Gathered(moments)
     weight = np.where(moments.weight > 0, moments.weight, 1.0)
-    variances = np.diagonal(moments.scatters, axis1=1, axis2=2) / weight[:, None]
+    covariances = without_rounding(moments.scatters / weight[:, None, None], moments.means)
+    variances = np.diagonal(covariances, axis1=1, axis2=2)
     return Gathered(moments, fourth_powers(data, moments.means, variances) / weight)
 
 

@@ -195,7 +195,7 @@ class ConfusionDisplay(Display, needs=("X", "y")):
         ax.set_xticks(range(len(words)), words, rotation=90 if turned else 0)
         ax.set_yticks(range(len(words)), words)
         right, all_rows = int(np.trace(self.counts)), int(self.counts.sum())
-        title = f"{right} of {all_rows} rows right ({right / max(all_rows, 1):.1%})"
+        title = f"{right:,} of {all_rows:,} rows right ({right / max(all_rows, 1):.1%})"
         ax.set(xlabel="predicted", ylabel="observed", title=title)
 
 
@@ -204,7 +204,7 @@ def _write_cells(counts: NDArray, shares: NDArray, ax: Any, *, roomy: bool) -> N
         if count == 0 and not roomy:
             continue
         ink = INK if count else FAINT_INK
-        lines = [(str(count), 9.5, "bold", 6), (f"{shares[row, column]:.0%}", 8.5, "normal", -7)]
-        for text, points, weight, rise in lines if roomy else [(str(count), 8.5, "bold", 0)]:
+        lines = [(f"{count:,}", 9.5, "bold", 6), (f"{shares[row, column]:.0%}", 8.5, "normal", -7)]
+        for text, points, weight, rise in lines if roomy else [(f"{count:,}", 8.5, "bold", 0)]:
             look = {"ha": "center", "color": ink, "fontsize": points, "fontweight": weight}
             write_beside(text, (column, row), ax, by=(0, rise), **look)

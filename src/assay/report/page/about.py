@@ -25,6 +25,7 @@ SIZES = {
     "max_side": "rows or columns, whichever are fewer",
     "max_pairs": "rows times rows times columns",
     "max_class_numbers": "numbers times classes, where these are more than two",
+    "max_class_rows": "rows times classes, where these are more than two",
 }
 # Names of parameters, between ticks or not.
 CODE = re.compile(r"`([^`]+)`|\b([a-z][a-z0-9]*(?:_[a-z0-9]{3,})+)")

@@ -241,7 +241,7 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
     strength = {item.name: abs(item.strength) for item in associations}
     weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
     shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
-    cut = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
+    cut = [f"{len(shown)} of {len(names):,} columns are shown."] if len(shown) < len(names) else []
     return (
         f"<h3>How the columns go together</h3><p>{strong}</p>{warnings_in_html(warned)}"
         f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(cut)}"

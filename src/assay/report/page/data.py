@@ -188,9 +188,9 @@ def data_section(comparison: Comparison) -> str:
     )
     unused = f"<h3>Columns that are left out</h3><ul>{unused}</ul>" if unused else ""
     n_rows, n_columns = data.X.shape
-    rows, columns = counted(n_rows), "column" if n_columns == 1 else "columns"
+    rows, columns = counted(n_rows), f"{n_columns:,} column{'s' * (n_columns != 1)}"
     return (
-        f'<section id="data"><h2>The data</h2><p>{rows} rows, {n_columns} {columns} to learn from.</p>{words}'
+        f'<section id="data"><h2>The data</h2><p>{rows} rows, {columns} to learn from.</p>{words}'
         f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y, associations)}"
         f"{_missing(data, task)}{notes(() if doubles.matter else repeated)}{unused}"
         f"{'' if _is_short(data) else association_with_target(data, associations)}"
@@ -233,7 +233,7 @@ def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None, associations: S
     if strength:
         target = short(str(data.target), 24)
         headings.append(Heading(f"Tells of {target} by itself", great_first=True))
-    first = f"The first {MAX_SUMMARY_COLUMNS} of {len(used)} columns are shown."
+    first = f"The first {MAX_SUMMARY_COLUMNS} of {len(used):,} columns are shown."
     drawn = f"Distributions and associations are those of {counted(SAMPLE_ROWS)} rows drawn at random."
     cut = {
         first: len(used) > MAX_SUMMARY_COLUMNS,

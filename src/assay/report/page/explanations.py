@@ -182,7 +182,7 @@ def _draw_importances(importances: Importances, ax: Any) -> None:
     lost = importances.measure == "R²"
     ax.set_xlabel("R² lost" if lost else f"{importances.measure} added")
     rest = len(importances.columns) - len(names)
-    ax.set_title(f"first {len(names)} of {len(importances.columns)} columns" if rest else "importance")
+    ax.set_title(f"first {len(names)} of {len(importances.columns):,} columns" if rest else "importance")
 
 
 def _draw_learning(learning: LearningCurve, ax: Any) -> None:

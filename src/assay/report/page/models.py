@@ -30,7 +30,16 @@ from assay.report.page.strips import Scale, ruler, scale_notes, scale_of, strip
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.clusters.comparison import ClusteringComparison
 from assay.report.trials.comparison import Comparison
-from assay.report.wording import BELOW, FLOOR, capital, joined, shown, shown_difference, shown_measure
+from assay.report.wording import (
+    BELOW,
+    FLOOR,
+    capital,
+    joined,
+    shown,
+    shown_difference,
+    shown_measure,
+    told_together,
+)
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),
@@ -76,7 +85,7 @@ def leaderboard(comparison: Comparison) -> str:
         "leaderboard",
         "Leaderboard",
         f"{table(caption, headings, rows, sortable=True)}"
-        f"{notes([scale_notes(comparison, scale), *comparison.skipped])}{beside}",
+        f"{notes([scale_notes(comparison, scale), *told_together(comparison.skipped)])}{beside}",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -28,8 +27,10 @@ def form_page(model: Pipeline, about: dict[str, Any], nonce: str) -> str:
     style, own, script = (inside.joinpath(name).read_text(encoding="utf-8") for name in names)
     encoder = model[0]
     used = [column for column in encoder.columns if column.learnable]
-    pairs = zip(used, encoder.codes_, strict=True)
-    fields = "".join(f"<label>{escape(column.name)}{_field(column, code)}</label>" for column, code in pairs)
+    values = {item["name"]: item["typical"] for item in about["columns"]}
+    fields = ""
+    for column, code in zip(used, encoder.codes_, strict=True):
+        fields += f"<label>{escape(column.name)}{_field(column, code, values[column.name])}</label>"
     target = about["target"] or "the group"
     rows = f", {about['n_rows']} rows" if about.get("n_rows") else ""
     share = f"{about['interval']:.0%}" if about["interval"] else ""
@@ -47,19 +48,17 @@ def form_page(model: Pipeline, about: dict[str, Any], nonce: str) -> str:
     )
 
 
-def _field(column: Column, code: Any) -> str:
-    """An input for a column, with a typical value in it."""
-    name = f'name="{escape(column.name)}"'
+def _field(column: Column, code: Any, typical: str) -> str:
+    """An input for a column, with a typical value in it where one is known."""
+    name, value = f'name="{escape(column.name)}"', escape(typical)
     if column.kind == "boolean":
-        return _choice(name, ["yes", "no"], "yes" if code.fill >= 0.5 else "no")
+        return _choice(name, ["yes", "no"], typical)
     if column.kind == "numeric":
-        return f'<input type="number" step="any" {name} value="{code.fill:.6g}">'
+        return f'<input type="number" step="any" {name} value="{value}">'
     if column.kind == "date":
-        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=code.fill)
-        return f'<input type="date" {name} value="{day:%Y-%m-%d}">'
-    levels = [*code.levels, *getattr(code, "rare", ())]
-    typical = levels[round(code.fill)] if hasattr(code, "fill") else levels[0]
-    return _choice(name, levels, typical)
+        return f'<input type="date" {name} value="{value}">'
+    code = getattr(code, "plain", code)  # the levels are those of either way
+    return _choice(name, [*code.levels, *getattr(code, "rare", ())], typical)
 
 
 def _choice(name: str, options: list[str], typical: str) -> str:

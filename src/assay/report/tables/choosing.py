@@ -109,7 +109,7 @@ def choose_data(
     read = [name for name in drop if name not in table.unread]
     for name in (*read, *filter(None, (time, group))):
         require_column(table, name)
-    if target is not None and target in drop:
+    if target in drop:
         raise ReportError(f"Column {target!r} is both the target and dropped; leave out one of the two.")
     declared = None if target is None and table.target in drop else table.target
     chosen, target = choose_task(replace(table, target=declared), target=target, task=task)
@@ -122,14 +122,13 @@ def choose_data(
     # From here on only the rows with a target and a time are kept.
     if order.times is not None and np.isnan(order.times[kept]).any():
         lacking = kept & np.isnan(order.times)
-        notes.append(f"{lacking.sum()} rows have no value of {time!r}, the time: left out.")
+        notes.append(f"{lacking.sum():,} rows have no value of {time!r}, the time: left out.")
         y = None if y is None else y[~np.isnan(order.times[kept])]
         kept &= ~lacking
     # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
-    aside = [*read, *filter(None, (target or declared, group))]
+    unlearnt = dict.fromkeys([*read, *filter(None, (target or declared, group))])
     whole = table.frame if kept.all() else table.frame.loc[kept].reset_index(drop=True)
-    frame, columns, decided = _described(table, whole.drop(columns=list(dict.fromkeys(aside))))
-    notes = [*doubts(frame, columns, y, target), *notes, *decided]  # what a terminal must show comes first
+    frame, columns, decided = _described(table, whole.drop(columns=[*unlearnt]))
     return Data(
         table.name,
         frame[[column.name for column in columns if column.learnable]],
@@ -140,7 +139,7 @@ def choose_data(
         None if table.row_names is None else tuple(np.array(table.row_names, dtype=object)[kept]),
         description=table.description,
         source=table.source,
-        notes=tuple(notes),
+        notes=(*doubts(frame, columns, y, target), *notes, *decided),  # first what a terminal must show
         dropped=tuple(drop),
         time=time,
         group=group,
@@ -148,6 +147,7 @@ def choose_data(
         groups=None if order.groups is None else order.groups[kept],
         reading=table.reading,
         n_repeating=_n_repeating(whole, table.row_names),
+        aside=whole[[*dict.fromkeys(read)]] if read else None,
     )
 
 
@@ -248,7 +248,7 @@ def open_target(
     kept = values.index.isin(without_missing(values).index)
     if column.n_missing:
         rows = "row has" if column.n_missing == 1 else "rows have"
-        notes.append(f"{column.n_missing} {rows} no value of {name!r}: left out.")
+        notes.append(f"{column.n_missing:,} {rows} no value of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
         if column.kind == "boolean":
@@ -268,9 +268,10 @@ def open_target(
         return kept, y, names, notes
     single = [known for known, count in zip(names, counts, strict=True) if count < 2]
     if keep_rare or (counts > 1).sum() < 2:
+        subject = "class {} of {!r} has" if len(single) == 1 else "classes {} of {!r} have"
         raise ReportError(
-            f"The class {listed(single, 3)} of {name!r} has one row only; every class needs two or "
-            f"more: leave {'out --keep-rare' if keep_rare else 'such rows out'}, or join classes."
+            f"The {subject.format(listed(single, 3), name)} one row only; every class needs two or more: "
+            f"leave {'out --keep-rare' if keep_rare else 'such rows out'}, or join classes."
         )
     notes.append(
         f"{'The class' if len(single) == 1 else 'The classes'} {listed(single, 3)} of {name!r} with one row "

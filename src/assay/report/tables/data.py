@@ -50,6 +50,8 @@ class Data:
         What the user said about how to read the table.
     n_repeating : int or None
         Rows, of those that are looked at, that repeat an earlier one in every column of the table.
+    aside : DataFrame or None
+        The columns of `dropped` that were read all the same: what errors cost may be among them.
     whole : Data or None
         The table with all rows, where these are only those that a comparison predicts.
     """
@@ -71,6 +73,7 @@ class Data:
     groups: NDArray | None = None
     reading: Reading = AS_IT_IS
     n_repeating: int | None = None
+    aside: pd.DataFrame | None = None
     whole: Data | None = None
 
     @classmethod
@@ -99,6 +102,7 @@ class Data:
             times=some(self.times),
             groups=some(self.groups),
             row_names=names,
+            aside=None if self.aside is None else self.aside.iloc[rows].reset_index(drop=True),
             whole=self,
         )
 

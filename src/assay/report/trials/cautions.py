@@ -10,7 +10,7 @@ import numpy as np
 from assay.report.trials.candidate import final_step
 from assay.report.trials.scoring.noisy_labels import contradicting_rows
 from assay.report.trials.scoring.resampling import OWN
-from assay.report.wording import joined, short, shown, shown_measure
+from assay.report.wording import joined, quoted, short, shown, shown_measure
 
 if TYPE_CHECKING:
     from assay.report.tables.data import Data
@@ -99,6 +99,16 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
 def _other_metric(comparison: Comparison) -> str:
     """What lets every class count the same, where the user has named no measure."""
     return "" if comparison.metric else "; --metric balanced-accuracy lets each class count the same"
+
+
+def of_costs(metric: str | None, data: Data) -> Iterator[str]:
+    """A word on costs that are learnt from too: an amount may be known beforehand, a loss is not."""
+    column = (metric or "").partition("cost:")[2].strip()
+    if column in data.X.columns:
+        yield (
+            f"The costs {short(column)!r} are learnt from too: unless they are known before {data.target}, "
+            f"--drop {quoted(column)} keeps them for the costs alone."
+        )
 
 
 def of_labels(comparison: Comparison) -> Iterator[str]:

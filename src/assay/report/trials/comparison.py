@@ -11,7 +11,15 @@ import numpy as np
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
 from assay.report.trials.candidate import Candidate
-from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_intervals, of_labels, too_good
+from assay.report.trials.cautions import (
+    FEW_ROWS,
+    is_rounding,
+    of_classes,
+    of_costs,
+    of_intervals,
+    of_labels,
+    too_good,
+)
 from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
@@ -130,7 +138,11 @@ class Comparison:
             return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
         if self.alarms:
             return f"{chosen.name} has {score}, but the table may give {target} away"
-        if chosen.is_ensemble or self.verdict.is_best:
+        if chosen.is_ensemble:
+            return f"{chosen.name} predicts {target} best: {score}"
+        if surer_ensemble(self) is not None:  # by too little to be recommended
+            return f"{chosen.name} predicts {target}: {score}"
+        if self.verdict.is_best:
             return f"{chosen.name} predicts {target} best: {score}"
         if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
             return f"{chosen.name} predicts {target} as well as any: {score}"
@@ -153,7 +165,7 @@ class Comparison:
         own = of_intervals(self) if self.task == "regression" else chain(of_classes(self), of_labels(self))
         n_rows = len(self.data.X)
         few = [f"With {n_rows} rows, another sample could well rank the methods otherwise."]
-        return (*own, *(few if n_rows < FEW_ROWS else ()))
+        return (*own, *of_costs(self.metric, self.data), *(few if n_rows < FEW_ROWS else ()))
 
     @property
     def _gains(self) -> list[Difference]:
@@ -177,7 +189,10 @@ class Comparison:
         sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
         luck = "" if any(self.verdict.beating) else f", which may be luck among {len(self._models)} methods"
         luck = luck if len(self._models) > 1 else ""
-        return (first, *(f"Against {common} it gains {size} in {self.score_name}{luck}." for size in sizes))
+        falls = self.recommended.sign < 0
+        gains = [f"lowers the {self.score_name} by {size}" for size in sizes] if falls else []
+        gains = gains or [f"gains {size} in {self.score_name}" for size in sizes]
+        return (first, *(f"Against {common} it {gain}{luck}." for gain in gains))
 
     @property
     def _better(self) -> str:
@@ -240,13 +255,24 @@ def _is_nothing(loss: Difference) -> bool:
     return abs(loss.mean) < NOTHING and loss.standard_error < NOTHING
 
 
+LEAST_GAIN = 0.01
+"""Share of what the best method gains on the baseline that an ensemble must add: sure is not yet much."""
+
+
 def clear_ensemble(comparison: Comparison) -> Candidate | None:
-    """The ensemble, where it is better than the best single candidate by a clear difference."""
+    """The ensemble, where it is better than the best single candidate by a clear difference that matters."""
+    surer, floor = surer_ensemble(comparison), comparison.baseline
+    known = 0.0 if floor is None else abs(float(np.mean(comparison.best.scores - floor.scores)))
+    return None if surer is None or surer[1].mean <= LEAST_GAIN * known else surer[0]
+
+
+def surer_ensemble(comparison: Comparison) -> tuple[Candidate, Difference] | None:
+    """The ensemble and what it gains, where it is better than the best single candidate however little."""
     if not any(comparison.verdict.beating):
         return None
     for candidate in comparison.candidates:
         if candidate.is_ensemble and candidate.certificates.holds:
             gain = compare_scores(candidate.scores, comparison.best.scores, comparison.test_share)
             if gain.mean > 0 and gain.p_value < LEVEL:
-                return candidate
+                return candidate, gain
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -224,14 +225,19 @@ class NystroemLogistic(ClassifierMixin, OnLandmarks):
         return np.asarray(self.linear_.predict_proba(self.features_.transform(X)))
 
 
-SUITS = Suitability(complexity=5, min_rows=FROM, select={})
+CLASS_ROWS = 1_500_000
+"""Rows times classes, where these are more than two, up to which one probability per class is fitted."""
 
 
 def landmark_entries() -> list[Entry]:
     """These models as entries of the roster."""
-    room, tasks = "kernel_machines", {NystroemRidge: "regression", NystroemLogistic: "classification"}
-    found = []
-    for kind, task in tasks.items():
+    room, found = "kernel_machines", []
+    suits = Suitability(complexity=5, min_rows=FROM, select={})
+    of_classes = replace(suits, max_class_rows=CLASS_ROWS)
+    for kind, task, own in (
+        (NystroemRidge, "regression", suits),
+        (NystroemLogistic, "classification", of_classes),
+    ):
         summary = str(kind.__doc__).partition("\n")[0]
-        found.append(Entry(kind.__name__, kind, room, title_of(room), task, SUITS, summary, ()))
+        found.append(Entry(kind.__name__, kind, room, title_of(room), task, own, summary, ()))
     return found

@@ -115,6 +115,7 @@ def limits_in_words(suits: Suitability) -> str:
         "max_side": "rows and as many features",
         "max_pairs": "rows times rows times features",
         "max_class_numbers": "numbers times classes",
+        "max_class_rows": "rows times classes",
     }
     return " or ".join(f"{limit:,} {words[name]}" for name, limit in suits.limits.items())
 

@@ -24,6 +24,10 @@ TUNING_ROWS, TUNING_NUMBERS = 20_000, 2_000_000
 PAIRED_ROWS = 5_000
 """The same for methods that compare each row with all others, which pay for every row that is judged."""
 
+CLASS_NUMBERS, CLASS_ROWS = 500, 300
+"""The same where more than two classes have so many coefficients together, and so many rows: a Newton step
+solves for all of them at once."""
+
 TUNING_FOLDS = 5
 
 HELD_OUT = 10
@@ -136,6 +140,7 @@ class Tuning:
             return options
         of_pairs = entry.suits.max_pairs is not None and len(target) > PAIRED_ROWS
         large = len(target) > TUNING_ROWS or n_numbers > TUNING_NUMBERS or of_pairs
+        large = large or self._has_many_classes(n_numbers, target)
         # Methods that know how to leave out one row at a time do without folds where nothing forbids it.
         by_itself = accepted["cv"].default is None and self.metric is None and not of_pairs
         if not self.is_shuffled and (parts := self.parts(target, large=large)):
@@ -147,6 +152,11 @@ class Tuning:
         elif isinstance(most := accepted["cv"].default, int) and most > TUNING_FOLDS:
             options["cv"] = TUNING_FOLDS
         return options
+
+    def _has_many_classes(self, n_numbers: int, target: NDArray) -> bool:
+        """Whether there are more than two classes, with very many coefficients in all."""
+        n_classes, n_rows = 0 if self.labels is None else len(self.labels), len(target)
+        return n_classes > 2 and n_rows >= CLASS_ROWS and n_classes * n_numbers > CLASS_NUMBERS * n_rows
 
     def parts(self, target: NDArray, *, large: bool = False, folds: int = TUNING_FOLDS) -> list[FoldSplit]:
         """Folds in the order of the time, or by groups; none where there are too few of either.

@@ -218,11 +218,12 @@ class WorkingSetPath(PathSolver):
         """Solutions are piecewise linear in the strength: go on along the line of the last two."""
         if latest is None:
             return warm
-        coef = latest.coef.copy()
+        # A repair lets columns in and pads only the strengths that it solves again: either may be shorter.
+        coef = self._padded(latest.coef)
         if earlier is None or earlier.strength == latest.strength or not self.convex:
             return coef
         step = (state.strength - latest.strength) / (latest.strength - earlier.strength)
-        return predicted(coef, np.pad(earlier.coef, (0, coef.size - earlier.coef.size)), step)
+        return predicted(coef, self._padded(earlier.coef), step)
 
     def _improve(self, state: _State) -> None:
         """Solve a strength on the working set."""

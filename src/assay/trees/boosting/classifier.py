@@ -118,8 +118,8 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
         per_class=True,
         encoding="codes",
         settings={"early_stopping": True, "max_iter": 500},
-        summary="Small trees added one after the other, each to what the sum still gets wrong; rows set "
-        "aside say when to stop.",
+        summary="Small trees added one after the other, each to what the sum still gets wrong; rows that "
+        "are not learnt from say when to stop.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "loss": LOSS,

@@ -132,8 +132,8 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
         max_numbers=10_000_000,
         encoding="codes",
         settings={"early_stopping": True, "max_iter": 500},
-        summary="Small trees added one after the other, each to what the sum still gets wrong; rows set "
-        "aside say when to stop.",
+        summary="Small trees added one after the other, each to what the sum still gets wrong; rows that "
+        "are not learnt from say when to stop.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "loss": LOSS,

@@ -143,7 +143,7 @@ def mistyped(values: NDArray) -> Oddity | None:
 
 def _of_code(name: str, odd: Oddity) -> str:
     return (
-        f"{short(name)!r} is {number(odd.value)} in {odd.n_rows} rows and {number(odd.least)} to "
+        f"{short(name)!r} is {number(odd.value)} in {odd.n_rows:,} rows and {number(odd.least)} to "
         f"{number(odd.greatest)} in the others: if that means missing, use --na "
         f"{quoted_na(name, _typed(odd.value))}."
     )
@@ -170,7 +170,8 @@ def _of_sums(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
         name, others = short(relation.name), [short(other) for other, _ in relation.terms]
         what = f"{name!r} is linear in {listed(others, 4)}"
         if relation.formula:
-            what = f"{name!r} is {relation.formula}" + (" up to a constant" if len(others) == 1 else "")
+            same = len(others) == 1 and not relation.shifted
+            what = f"{name!r} {'equals' if same else 'is'} {relation.formula}"
         told.append(f"{what}: it adds nothing to them; --drop {quoted(relation.name)} leaves it out.")
     return _cut(told)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.checks.associations import as_codes, correlation_ratio, leaking, of_leaks, sample
-from assay.report.tables.checks.pairs import DecidingPair, deciding_pair
+from assay.report.tables.checks.pairs import DecidingPair, deciding_column, deciding_pair
 from assay.report.tables.checks.relations import Relation, numbers_of, together
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoding.encoder import days_of, finite
@@ -56,9 +56,9 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
         relation = together(numbers_of(data.X, data.columns, data.y), str(data.target))
     if relation is not None and alone and not relation.formula:
         relation = None  # a single one is enough
-    several = () if relation is None else (_told(relation, data),)
-    if task == "classification" and not alone and (pair := deciding_pair(data)) is not None:
-        several = (_decided(pair, data),)
+    several: tuple[str, ...] = () if relation is None else (_told(relation, data),)
+    if task == "classification" and not alone:
+        several = _deciding(data)
     in_time = () if followed is None else (_of_time(data, followed),)
     by_groups = () if mixed is None else (_of_groups(data, mixed),)
     return (*of_leaks(data, alone), *several, *in_time, *by_groups)
@@ -75,6 +75,14 @@ def _told(relation: Relation, data: Data) -> str:
         law = "a product of powers" if relation.product else "a sum of multiples"
         them = f"{listed} and {last} together give {target} away: it is nearly {law} of them"
     return f"{them}; unless they are known beforehand, --drop them."
+
+
+def _deciding(data: Data) -> tuple[str, ...]:
+    """A sentence on a column that the classes are cut from, else on two that decide them."""
+    if (column := deciding_column(data)) is not None:
+        told = column._replace(name=short(column.name)).told(short(str(data.target)))
+        return (f"{capital(told)}: it gives it away; unless it is known beforehand, --drop it.",)
+    return () if (pair := deciding_pair(data)) is None else (_decided(pair, data),)
 
 
 def _decided(pair: DecidingPair, data: Data) -> str:

@@ -1,4 +1,4 @@
-"""Two columns that decide the class of every row between them, though neither does alone."""
+"""A column that decides the class of every row, or two between them of which neither does alone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from assay.report.wording import shown
 FEWEST = 50
 MOST_ROWS = 20_000
 MAX_COLUMNS, MAX_LEVELS, MAX_CLASSES = 40, 20, 5
+MAX_ALONE = 1000
+"""Columns, at most, that are looked at one by one."""
+
 FIRST_ROWS = 500
 """Rows on which most pairs fail already."""
 
@@ -25,6 +28,10 @@ CHANCE = 1e-6
 NEAR, BESIDE = 0.15, 10
 """At a true threshold so many rows lie on either side, within this share of the interquartile range: classes
 that are merely far apart leave the middle empty."""
+
+SHARE_BESIDE, FEWEST_BESIDE = 0.03, 5
+"""At a threshold of a column alone so many lie on either side within twice that distance: classes that only
+chance parts are thin there, and there are fewer columns than pairs of them."""
 
 COMBINED: dict[str, Callable[[NDArray, NDArray], NDArray]] = {
     "+": np.add,
@@ -68,6 +75,58 @@ class DecidingPair(NamedTuple):
         if len(self.cuts) == 1:
             return f"whether {self.formula} is above {shown(self.cuts[0])} decides {target} in every row"
         return f"the range of {self.formula} decides {target} in every row"
+
+
+class DecidingColumn(NamedTuple):
+    """A column of numbers whose ranges are the classes.
+
+    Attributes
+    ----------
+    name : str
+    cuts : tuple of float
+        Between which values the ranges lie.
+    """
+
+    name: str
+    cuts: tuple[float, ...]
+
+    def told(self, target: str) -> str:
+        """What the column does, in words."""
+        if len(self.cuts) == 1:
+            return f"whether {self.name} is above {shown(self.cuts[0])} decides {target} in every row"
+        return f"the range of {self.name} decides {target} in every row"
+
+
+def deciding_column(data: Data) -> DecidingColumn | None:
+    """The first column of numbers that the classes were cut from, as a low weight is from the weight.
+
+    Classes that are merely far apart leave the middle empty; where a cut makes them, rows are close to both
+    of its sides.
+
+    Examples
+    --------
+    >>> weight = np.random.default_rng(0).normal(3000, 500, 400).round()
+    >>> import pandas as pd
+    >>> data = Data.from_frame(pd.DataFrame({"weight": weight}), np.where(weight < 2500, "low", "usual"))
+    >>> deciding_column(data).told("size")
+    'whether weight is above 2,506 decides size in every row'
+    """
+    frame, y = sample(data, MOST_ROWS)
+    if y is None or len(y) < FEWEST:
+        return None
+    classes = np.unique(y, return_inverse=True)[1]
+    if classes.max() >= MAX_CLASSES:
+        return None
+    for column in [item for item in data.columns if item.learnable and item.kind == "numeric"][:MAX_ALONE]:
+        values = as_numbers(frame[column.name], column)
+        known = np.zeros(len(y), dtype=bool) if values is None else np.isfinite(values)
+        if values is None or known.sum() < FEWEST or len(np.unique(classes[known])) <= classes.max():
+            continue
+        beside = max(FEWEST_BESIDE, SHARE_BESIDE * int(known.sum()))
+        cuts = _cuts(values[known], classes[known])
+        if cuts and all(_is_true(values[known], *cut, NEAR, beside) for cut in cuts):
+            return DecidingColumn(column.name, tuple((low + high) / 2 for low, high in cuts))
+    return None
 
 
 def deciding_pair(data: Data) -> DecidingPair | None:
@@ -161,10 +220,12 @@ def _cuts(values: NDArray, classes: NDArray) -> list[tuple[float, float]] | None
     return cuts if all(low < high for low, high in cuts) else None
 
 
-def _is_true(values: NDArray, low: float, high: float) -> bool:
+def _is_true(
+    values: NDArray, low: float, high: float, near: float = NEAR / 2, beside: float = BESIDE
+) -> bool:
     """Whether rows lie close to both sides of a threshold, as they do where it makes the classes."""
-    reach = NEAR * float(np.subtract(*np.quantile(values, [0.75, 0.25]))) / 2
+    reach = near * float(np.subtract(*np.quantile(values, [0.75, 0.25])))
     middle = (low + high) / 2
     below = (values <= low) & (values >= min(middle - reach, low))
     above = (values >= high) & (values <= max(middle + reach, high))
-    return bool(min(below.sum(), above.sum()) >= BESIDE)
+    return bool(min(below.sum(), above.sum()) >= beside)

@@ -34,26 +34,32 @@ ROWS_PER_COLUMN = 5
 """With fewer rows per column, a fit of the columns looks exact by chance."""
 
 
+NEAR_ONE, SHIFT = 1e-3, 1e-3
+"""A multiple that is so near to ±1 is one; a constant below this share of the greatest value is none."""
+
+
 class Relation(NamedTuple):
-    """A column that is a sum of multiples of others, up to a constant."""
+    """A column that is a sum of multiples of others, with or without a constant."""
 
     name: str
     terms: tuple[tuple[str, float], ...]  # columns and their multiples
     product: bool = False  # whether it holds for the logarithms: a product of powers
+    shifted: bool = False  # whether there is a constant
 
     @property
     def formula(self) -> str:
         """The right-hand side, where it is one that people write: "a + b − c", "a × b / c"; else empty."""
         weights = np.array([weight for _, weight in self.terms])
-        if not np.allclose(np.abs(weights), 1.0, atol=1e-3):
+        if not np.allclose(np.abs(weights), 1.0, atol=NEAR_ONE):
             return ""
         plus, minus = (" × ", " / ") if self.product else (" + ", " − ")
         first, *rest = sorted(self.terms, key=lambda term: term[1] < 0)
         if first[1] < 0:
             return ""
-        return short(first[0]) + "".join(
+        sum_ = short(first[0]) + "".join(
             (plus if weight > 0 else minus) + short(name) for name, weight in rest
         )
+        return f"{sum_} {'times' if self.product else 'plus'} a constant" if self.shifted else sum_
 
 
 class NumberColumns(NamedTuple):
@@ -111,8 +117,15 @@ def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
         used = np.flatnonzero(np.abs(weights) > 1e-3)
         multiples = weights * scale[place] / scale[basis]
         terms = tuple((names[basis[index]], float(multiples[index])) for index in used)
-        relations.append(Relation(names[place], terms))
+        shifted = _is_shifted(table[:, place], table[:, np.array(basis)[used]], multiples[used])
+        relations.append(Relation(names[place], terms, shifted=shifted))
     return relations
+
+
+def _is_shifted(values: NDArray, others: NDArray, weights: NDArray) -> bool:
+    """Whether a sum of multiples of other columns needs a constant, multiples near ±1 taken for these."""
+    plain = np.where(np.abs(np.abs(weights) - 1) < NEAR_ONE, np.sign(weights), weights)
+    return abs(float(np.mean(values - others @ plain))) > SHIFT * float(np.abs(values).max(initial=0.0))
 
 
 def together(columns: NumberColumns, target: str) -> Relation | None:
@@ -168,7 +181,8 @@ def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Re
     if len(chosen) < 2:
         return None
     weights = np.linalg.lstsq(unit[:, chosen], aim[:, 0], rcond=None)[0] * spread[0] / scale[chosen]
-    return Relation(target, tuple((names[place], float(w)) for place, w in zip(chosen, weights, strict=True)))
+    terms = tuple((names[place], float(w)) for place, w in zip(chosen, weights, strict=True))
+    return Relation(target, terms, shifted=_is_shifted(y, table[:, chosen], weights))
 
 
 def _standardised(table: NDArray) -> tuple[NDArray, NDArray]:

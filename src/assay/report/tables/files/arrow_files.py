@@ -51,7 +51,7 @@ def read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence[
         elif kind == "Parquet":
             names = pa.parquet.read_schema(place).names
             check_names(names, name)
-            table = pa.parquet.read_table(place, columns=_wanted(names, without))
+            table = _read_parquet(pa, place, _wanted(names, without) or names)
         else:
             table = pa.feather.read_table(place)
             names = table.column_names
@@ -67,6 +67,21 @@ def read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence[
     row_names = None if isinstance(frame.index, pd.RangeIndex) else tuple(map(str, frame.index))
     frame = frame if row_names is None else frame.reset_index(drop=True)
     return ArrowTable(frame, row_names, unread)
+
+
+COLUMNS_AT_ONCE = 2000
+"""Columns of a Parquet file that are read together: what pyarrow holds besides grows with their square."""
+
+
+def _read_parquet(pa: Any, place: Path | IO[bytes], names: Sequence[str]) -> Any:
+    """These columns of a whole file."""
+    with pa.parquet.ParquetFile(place) as file:
+        starts = range(0, max(len(names), 1), COLUMNS_AT_ONCE)
+        parts = [file.read(columns=list(names[start : start + COLUMNS_AT_ONCE])) for start in starts]
+        metadata = file.schema_arrow.metadata
+    fields = [field for part in parts for field in part.schema]
+    columns = [column for part in parts for column in part.columns]
+    return pa.table(columns, schema=pa.schema(fields, metadata=metadata))
 
 
 def _require_one_schema(pa: Any, folder: Path, name: str) -> None:
@@ -107,12 +122,19 @@ def arrow_blocks(
         raise not_whole(name, kind) from error
 
 
+WIDEST_BLOCK = 10_000
+"""A Parquet file of more columns is read whole, some columns at a time: it has few rows."""
+
+
 def _parquet_batches(pa: Any, place: Path | IO[bytes], wanted: Collection[str], n_rows: int) -> Iterator[Any]:
     # Read through a small buffer: else pyarrow holds the columns of a whole row group.
     with pa.parquet.ParquetFile(place, pre_buffer=False, buffer_size=2**20) as file:
-        names = file.schema_arrow.names
+        columns = [name for name in file.schema_arrow.names if name in wanted]
         yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
-        yield from file.iter_batches(n_rows, columns=[name for name in names if name in wanted])
+        if len(columns) <= WIDEST_BLOCK:
+            yield from file.iter_batches(n_rows, columns=columns)
+            return
+    yield from _read_parquet(pa, place, columns).to_batches(n_rows)
 
 
 def _folder_batches(pa: Any, place: Path, wanted: Collection[str], n_rows: int) -> Iterator[Any]:

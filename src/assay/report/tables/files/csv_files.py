@@ -7,6 +7,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from assay.report.errors import ReportError
@@ -20,7 +22,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("Reports need pandas: install it with pip install 'assay[cli]'.") from error
 
-from assay.report.tables.files.values import is_text, masked, numbers_from_texts
+from assay.report.tables.files.values import are_codes, is_text, masked, numbers_from_texts
 
 UNNAMED = "Unnamed: 0"
 """What pandas calls a first column that has no name."""
@@ -31,6 +33,9 @@ NOTHING = (
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
 """What is a missing value in any column of text; None is not, as it may be a level."""
+
+GLANCE = 200
+"""Lines that tell which columns hold codes."""
 
 FAILURES = (pd.errors.ParserError, csv.Error, UnicodeDecodeError, *BROKEN)
 
@@ -46,6 +51,7 @@ class Dialect(NamedTuple):
     skip: int = 0  # lines above the header
     names: tuple[str, ...] = ()
     has_row_names: bool = False  # whether lines begin with a field more than the header names
+    codes: tuple[str, ...] = ()  # columns of digits with zeros before them, which numbers would lose
 
 
 class RawText(NamedTuple):
@@ -62,7 +68,9 @@ def read_csv(
     """The whole table; the columns of words keep their texts as they are."""
     dialect = lay_out(lines.opening, name, reading)
     try:
-        frame = pd.read_csv(io.BufferedReader(lines), **_options(dialect), dtype=_kinds(dialect, words))
+        frame = pd.read_csv(
+            io.BufferedReader(lines), **_options(dialect), dtype=_kinds(dialect, (*words, *dialect.codes))
+        )
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
     return RawText(_named(frame, dialect, name), dialect.decimal, dialect.notes)
@@ -107,13 +115,18 @@ def lay_out(opening: bytes, name: str, reading: Reading | None = None) -> Dialec
         below = "\n".join(text.splitlines()[dialect.skip :])
         rows = csv.reader(io.StringIO(below), delimiter=dialect.separator, skipinitialspace=True)
         names, first = _next_filled(rows), _next_filled(rows)
+        few = [first, *_glance(rows)]
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
     if not dialect.header:
         return dialect._replace(names=tuple(f"column {number}" for number in range(1, len(names) + 1)))
     check_names([title for title in names if title], name)
     titles = tuple(title or f"Unnamed: {place}" for place, title in enumerate(names))
-    return dialect._replace(names=titles, has_row_names=len(first) > len(names))
+    more = len(first) - len(names)
+    columns = zip_longest(*few, fillvalue="")
+    cells = dict(zip(titles, islice(columns, max(more, 0), None), strict=False))
+    codes = tuple(title for title, said in cells.items() if are_codes({*said} - {*NOTHING}))
+    return dialect._replace(names=titles, has_row_names=more > 0, codes=codes)
 
 
 def sniff(head: bytes, name: str, reading: Reading | None = None) -> Dialect:
@@ -232,6 +245,12 @@ def _settled(
 def _next_filled(rows: Iterator[list[str]]) -> list[str]:
     """The next line that is not blank, as pandas skips those that are."""
     return next((fields for fields in rows if any(field.strip() for field in fields) or len(fields) > 1), [])
+
+
+def _glance(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Some lines more, as far as they can be read: what is wrong with a later one the reader says."""
+    with suppress(csv.Error):
+        yield from islice(rows, GLANCE)
 
 
 def _encoding(head: bytes, name: str, notes: list[str]) -> str:

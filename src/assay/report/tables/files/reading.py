@@ -26,7 +26,7 @@ from assay.report.tables.files.totals import without_totals
 from assay.report.tables.files.values import interpret
 from assay.report.tables.files.workbooks import read_workbook
 from assay.report.tables.schema import Column
-from assay.report.wording import listed, suggestion
+from assay.report.wording import listed, short, suggestion
 
 AS_IT_IS = Reading()
 __all__ = ["PARQUET_ENDINGS", "STANDARD_INPUT", "RawTable", "read_table", "require_column", "table_blocks"]
@@ -150,6 +150,9 @@ def require_column(table: RawTable, name: str) -> None:
     if name not in table.frame.columns:
         names = [str(column) for column in table.frame.columns]
         way = suggestion(name, names).lstrip() or f"Its columns are {listed(names)}."
+        if len(names) == 1 and table.reading.separator is not None:
+            line = f"its lines are one column, {short(names[0])!r}"
+            way = f"{line}, where {table.reading.separator!r} separates: leave out --separator."
         raise ReportError(f"{table.name} has no column {name!r}; {way[0].lower()}{way[1:]}")
 
 

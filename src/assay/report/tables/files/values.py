@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,6 +204,34 @@ def masked(values: pd.Series[Any], missing: Sequence[str]) -> pd.Series[Any]:
     return values.mask(wrong) if wrong.any() else values
 
 
+SHORTEST_CODE = 3
+"""Digits from which on a zero before them makes a code: 07 may be a month."""
+
+
+def are_codes(texts: Iterable[str]) -> bool:
+    """Whether texts are digits of one length of which some begin with a zero: numbers are not written so.
+
+    Examples
+    --------
+    >>> are_codes(["01000", "75001"]), are_codes(["1000", "75001"]), are_codes(["01", "12"])
+    (True, False, False)
+    """
+    length, zero = 0, False
+    for text in map(str.strip, map(str, texts)):
+        length = length or len(text)
+        if text and not (len(text) == length >= SHORTEST_CODE and text.isascii() and text.isdecimal()):
+            return False
+        zero = zero or (text.startswith("0") and text.strip("0") != "")
+    return zero
+
+
+def of_codes(name: str, values: pd.Series[Any]) -> str:
+    """The sentence on a column of codes."""
+    first = next(text for text in values.dropna() if str(text).strip().startswith("0"))
+    way = f"--numeric {quoted(name)} takes them for numbers"
+    return f"Column {name!r} holds digits that begin with zeros, such as {first}: taken for codes; {way}."
+
+
 def is_text(values: pd.Series[Any]) -> bool:
     """Whether a column holds texts, or things of several kinds."""
     return values.dtype == object or isinstance(values.dtype, pd.StringDtype)
@@ -238,7 +266,14 @@ def interpret(
         if name in reading.categorical:
             changed[name] = values if is_text(values) else _as_words(values)
             continue
-        if is_text(values):
+        if (
+            not typed
+            and name not in reading.numeric
+            and is_text(values)
+            and are_codes(values.dropna().unique())
+        ):
+            notes.append(of_codes(name, values))
+        elif is_text(values):
             numbers = numbers_from_texts(values, decimal, forced=name in reading.numeric)
             if numbers is not None and (name in reading.numeric or not typed or _is_written(numbers, values)):
                 values = numbers.values
@@ -256,7 +291,7 @@ def interpret(
         if values is not before:
             changed[name] = values
     if reading.na:
-        cells = "1 cell was" if n_masked == 1 else f"{n_masked} cells were"
+        cells = "1 cell was" if n_masked == 1 else f"{n_masked:,} cells were"
         notes.append(f"{cells} taken for missing by request ({', '.join(reading.na)}).")
     frame = frame.assign(**changed) if changed else frame
     return Interpreted(frame, tuple(notes), missing, units)
@@ -273,7 +308,7 @@ def told(name: str, numbers: Numbers) -> list[str]:
     """Sentences on how the texts of a column were read as numbers."""
     notes, amounts = [], "amounts of money"
     if numbers.unit == PER_CENT:
-        notes.append(f"Column {name!r} is in per cent: 60% was read as 60.")
+        notes.append(f"Column {name!r} is in per cent: 60% is read as 60.")
     elif numbers.unit:
         notes.append(f"Column {name!r} holds {amounts} ({numbers.unit}): they were read as numbers.")
     if numbers.grouped:
@@ -284,7 +319,7 @@ def told(name: str, numbers: Numbers) -> list[str]:
         words = ", ".join(map(repr, numbers.marks))
         notes.append(f"Column {name!r} holds numbers and {words}, which was taken for a missing value.")
     if numbers.strays:
-        cells = "1 cell" if numbers.n_strays == 1 else f"{numbers.n_strays} cells"
+        cells = "1 cell" if numbers.n_strays == 1 else f"{numbers.n_strays:,} cells"
         notes.append(
             f"Column {name!r} holds numbers but for {cells} ({listed(numbers.strays, 3)}), taken for "
             f"missing; --categorical {quoted(name)} takes all of them for words."
@@ -303,7 +338,7 @@ def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], li
     others = {str(value).strip().lower() for value in values[~none].dropna().unique()}
     if not others or others <= TRUTH_WORDS:
         return values.mask(none), []
-    rows = "1 row" if none.sum() == 1 else f"{int(none.sum())} rows"
+    rows = "1 row" if none.sum() == 1 else f"{int(none.sum()):,} rows"
     return values, [
         f"'None' is a level of {name!r} ({rows}); --na {quoted_na(name, 'None')} takes it for missing."
     ]

@@ -174,11 +174,13 @@ class ClusteringComparison(Comparison):
         if chosen.n_groups < 2:
             return ()
         sizes = np.unique(chosen.predictions[chosen.predictions >= 0], return_counts=True)[1]
-        listed = joined([str(size) for size in sorted(sizes, reverse=True)])
+        listed = joined([f"{size:,}" for size in sorted(sizes, reverse=True)])
         left_out = ""
         if chosen.n_noise:
             share = chosen.n_noise / len(chosen.predictions)
-            left_out = f" {chosen.name} leaves {chosen.n_noise} rows ({share:.0%}) in no group; they count 0."
+            left_out = (
+                f" {chosen.name} leaves {chosen.n_noise:,} rows ({share:.0%}) in no group; they count 0."
+            )
         strength = strength_of(chosen.score)
         speaks = f"speaks of {strength} structure: 1 means groups far apart, 0 groups that touch"
         if self._gap_finds_one:

@@ -257,7 +257,8 @@ class Afterwards:
         examined = []
         for number, split in enumerate(splits):
             truth = encodings.target[encodings.parts[number].test]
-            groups = [split.encoder.groups()[place] for place in kept]
+            every = split.encoder.groups()  # once: a wide table has very many
+            groups = [every[place] for place in kept]
             ask = Examination(truth, groups, labels, self.settings.seed, n_asked)
             examined.append(ask(split.model, split.features))
         used = [column.name for column in encodings.columns if column.learnable]

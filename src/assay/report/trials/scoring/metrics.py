@@ -20,7 +20,9 @@ from sklearn.metrics import (
 
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
+from assay.report.tables.schema import describe_column
 from assay.report.trials.scoring.resampling import brier_score
+from assay.report.wording import suggestion
 
 
 class Judged(NamedTuple):
@@ -252,15 +254,20 @@ def _pinball_of(text: str) -> Metric:
 
 
 def _of_costs(column: str, task: str, data: Data) -> Metric:
-    if column not in data.X.columns:
-        raise ReportError(
-            f"There is no column {column!r} of costs among those of {data.name} that are learnt from."
+    places = [frame for frame in (data.X, data.aside) if frame is not None and column in frame.columns]
+    if not places:
+        known = [*data.X.columns, *(() if data.aside is None else data.aside.columns)]
+        way = (
+            suggestion(column, known) or " Name a column that is learnt from, or one that --drop sets aside."
         )
-    costs = (
-        data.X[column].to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-        if _is_number(data, column)
-        else None
-    )
+        raise ReportError(f"There is no column {column!r} of costs in {data.name}.{way}")
+    values = places[0][column]
+    costs = None
+    if (
+        describe_column(values).kind in ("numeric", "boolean", "identifier")
+        and values.dtype.kind not in "OSU"
+    ):
+        costs = values.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     if costs is None or not np.isfinite(costs).all() or costs.min() < 0 or costs.max() == 0:
         raise ReportError(
             f"The costs {column!r} must be numbers from zero up in every row, and not all of them zero."
@@ -269,8 +276,3 @@ def _of_costs(column: str, task: str, data: Data) -> Metric:
     name = f"mean error by {column}" if task == "regression" else f"share of {column} lost"
     of_counts = None if task == "regression" else _cost_of
     return Metric(f"cost:{column}", name, measure, greater_is_better=False, costs=costs, of_counts=of_counts)
-
-
-def _is_number(data: Data, column: str) -> bool:
-    kinds = {item.name: item.kind for item in data.columns}
-    return kinds[column] in ("numeric", "boolean") and data.X[column].dtype.kind not in "OSU"
