@@ -77,10 +77,8 @@ def balanced(trial: Array, up: Array, down: Array, constraints: Array) -> Array:
     for column in constraints.T:
         inside = (column > 0) & (trial < up) & (trial > down)
         for rows in (inside, column > 0):
-            low, high = (
-                -widest,
-                widest,
-            )  # all rows down by this, cut to the box, leave a sum that falls with it
+            # Rows shifted down together and cut to the box have a sum that falls with the shift.
+            low, high = -widest, widest
             for _ in range(70):
                 middle = 0.5 * (low + high)
                 shifted = np.where(rows, np.clip(trial - middle, down, up), trial)
