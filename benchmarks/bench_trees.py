@@ -62,7 +62,7 @@ def test_iris(contest: Contest, small, library: str) -> None:
 FORESTS = {
     "assay": "assay.trees",
     "scikit-learn": "sklearn.ensemble",
-    "scikit-learn-intelex": "sklearnex.ensemble",
+    "sklearnex": "sklearnex.ensemble",
 }
 
 

@@ -18,7 +18,8 @@ from benchmarks.contest import OURS, Measurement
 
 DISTRIBUTIONS = (
     "assay", "numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex", "statsmodels", "faiss-cpu",
-    "celer", "fastcluster", "dbscan", "hdbscan", "kmedoids", "pandas", "pyarrow",
+    "celer", "fastcluster", "dbscan", "hdbscan", "kmedoids", "KDEpy", "lightgbm", "xgboost", "shap", "pandas",
+    "pyarrow",
 )  # fmt: skip
 DOES_LESS = {"pyarrow, reading only", "scikit-learn, defaults"}
 """Contestants that do not reach the quality of the case: a yardstick in the table, no peer in the picture."""
