@@ -198,7 +198,7 @@ class NuSVC(SupportVectorClassifier):
         half = min(self.nu, _largest_share(data)) * float(weight.sum()) / 2
         upper, lower = np.where(sign > 0, weight, 0.0), np.where(sign < 0, weight, 0.0)
         problem = FixedSums(np.zeros(len(sign)), upper, lower, (half, half))
-        solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.gram)
+        solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.matrix)
         diagonal = self.kernel_.diagonal(data.X) if data.gram is None else data.gram.diagonal()
         if is_flat(solution, float(np.max(diagonal))):
             raise ValueError(

@@ -195,7 +195,7 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         weight = data.problem.cost
         total = self.nu * float(weight.sum())
         problem = FixedSums(np.zeros(len(weight)), weight, np.zeros(len(weight)), (total, 0.0))
-        solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.gram)
+        solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.matrix)
         diagonal = self.kernel_.diagonal(data.X) if data.gram is None else data.gram.diagonal()
         if is_flat(solution, float(np.max(diagonal))):
             raise ValueError(

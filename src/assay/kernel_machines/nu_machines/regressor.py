@@ -143,7 +143,7 @@ class NuSVR(MachineRegressor):
         cost = data.problem.cost
         half = self.nu * float(cost.sum()) / 2
         problem = FixedSums(data.problem.target, cost, cost, (half, half))
-        solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.gram)
+        solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.matrix)
         p, m = solution.levels
         self.epsilon_, intercept = max((p - m) / 2, 0.0), (p + m) / 2
         return RKHSSolution(solution.coef, intercept, (intercept, intercept), *solution[2:5], solution.trace)

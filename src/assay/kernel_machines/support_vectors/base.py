@@ -27,7 +27,7 @@ from assay.kernel_machines.support_vectors.machine import (
     machine_products,
     solve_constrained,
     solve_machine,
-    stand,
+    stand_all,
 )
 from assay.kernel_machines.support_vectors.uniqueness import has_unique_coefficients
 from assay.kernels import Custom, Kernel, Precomputed
@@ -38,7 +38,7 @@ from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, ordered_map
 from assay.solvers.rkhs.box import RULES, BoxOptions
-from assay.solvers.rkhs.loops import submatrix
+from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
 
 INSTEAD = (
@@ -47,9 +47,6 @@ INSTEAD = (
 
 SHARED_GRAM = 3000
 """Rows up to which one Gram matrix of all rows serves every machine."""
-
-FEW_MEETINGS = 400
-"""The same where each machine has some of the rows only, and its own Gram matrix is as quickly made."""
 
 UNLIMITED = 10**9
 
@@ -100,11 +97,6 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         """What to take for rows outside memory."""
         return f"give 'approximation', or {INSTEAD}" if "approximation" in self._domains else INSTEAD
 
-    @property
-    def _rows_meet_often(self) -> bool:
-        """Whether most machines have most rows, so that one Gram matrix saves work."""
-        return True
-
     def _set_strength(self, total_weight: float) -> None:
         """C and λ, each from the other: λ‖h‖² on the mean loss is C = 1/(2λn) on the sum."""
         given = self.penalty_strength
@@ -117,10 +109,8 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
     def _gram_of(self, X: Any, *, fitting: bool) -> NDArray | None:
         """The Gram matrix in double precision, if it is small, given, or that of a function of two rows."""
         kernel = self.kernel_
-        few = SHARED_GRAM if self._rows_meet_often else FEW_MEETINGS
-        own = kernel.positive_definite or X.shape[0] > SHARED_GRAM
         require_range(kernel, X)
-        if X.shape[0] > few and own and not isinstance(kernel, (Precomputed, Custom)):
+        if X.shape[0] > SHARED_GRAM and not isinstance(kernel, (Precomputed, Custom)):
             return None
         gram = training_gram(kernel, X.astype(np.float64))
         if fitting and not kernel.positive_definite:
@@ -131,10 +121,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         self, X: Any, gram: NDArray | None, rows: NDArray[np.intp] | None, problem: RKHSProblem[SidedLoss]
     ) -> MachineData:
         """A machine on some of the rows, on all of them with None."""
+        lines = None if gram is None else GramLines(gram, rows)
         if rows is None:
-            return MachineData(np.arange(X.shape[0]), problem, X, gram)
-        part = None if gram is None else submatrix(gram, rows)
-        return MachineData(rows, problem, X[rows], part)
+            return MachineData(np.arange(X.shape[0]), problem, X, lines)
+        return MachineData(rows, problem, X[rows], lines)
 
     @property
     def _limit(self) -> Limit | None:
@@ -210,10 +200,9 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any
     ) -> list[Standing]:
         """Measure the solutions, set what certifies them, and warn where a machine has not converged."""
-        standings = [
-            stand(self.kernel_, data, solution.coef, solution.intercept, solution.products)
-            for data, solution in zip(machines, solutions, strict=True)
-        ]
+        coefs, products = [one.coef for one in solutions], [one.products for one in solutions]
+        intercepts = np.array([one.intercept for one in solutions])
+        standings = stand_all(self.kernel_, machines, coefs, intercepts, products)
         self.certificates_ = Certificates(self._claims(standings, dtype))
         self.dual_gap_ = max(standing.gap.relative for standing in standings)
         self.optimality_ = self.certificates_[1].value
@@ -232,13 +221,11 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
 
     def _standings(self, machines: Sequence[MachineData], coefs: Array, intercepts: Array) -> list[Standing]:
         """The machines measured from stored coefficients, one column each, on kernel values made afresh."""
-        standings, digits = [], 1e-6 if self.dual_coef_.dtype == np.float32 else 1e-13
-        for place, data in enumerate(machines):
-            coef = np.ascontiguousarray(coefs[data.rows, place])
-            products = machine_products(self.kernel_, data, coef)
-            intercept = float(intercepts[place])
-            standings.append(stand(self.kernel_, data, coef, intercept, products, digits=digits))
-        return standings
+        digits = 1e-6 if self.dual_coef_.dtype == np.float32 else 1e-13
+        columns = [coefs[data.rows, place] for place, data in enumerate(machines)]
+        pairs = zip(machines, columns, strict=True)
+        products = [machine_products(self.kernel_, data, coef) for data, coef in pairs]
+        return stand_all(self.kernel_, machines, columns, intercepts, products, digits=digits)
 
     def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:
         """What is kept beside what the rows give again; violations that small are rounding."""

@@ -118,10 +118,6 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         nothing = np.empty((len(y), 0))
         return self._machines(nothing, y.astype(np.intp), self._costs(y.astype(np.intp), weight), gram)
 
-    @property
-    def _rows_meet_often(self) -> bool:
-        return len(self.classes_) < 4 or self._duels[0].negative is None
-
     def _costs(self, codes: NDArray[np.intp], weight: NDArray | None) -> Array:
         """Cost of each row for C = 1."""
         counts = np.bincount(codes, weight, minlength=len(self.classes_)).astype(np.float64)

@@ -38,8 +38,8 @@ def kernel_range(kernel: Kernel, data: MachineData) -> float:
     diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
     top = float(np.max(diagonal))
     least = 0.0 if isinstance(kernel, Stationary) else -top
-    if data.gram is not None:
-        least = float(data.gram.min())
+    if data.matrix is not None:
+        least = float(data.matrix.min())
     return top - least
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,20 @@ from assay.kernels import Kernel
 from assay.losses import SidedLoss
 from assay.solvers.rkhs.box import BoxOptions, exact_products, solve_box
 from assay.solvers.rkhs.constraint import strength_of_budget, strength_of_radius
+from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.newton import solve_newton
-from assay.solvers.rkhs.problem import Array, RKHSGap, RKHSProblem, RKHSSolution, box, measure, sides_of
+from assay.solvers.rkhs.problem import (
+    Array,
+    RKHSGap,
+    RKHSProblem,
+    RKHSSolution,
+    box,
+    measure,
+    measure_each,
+    sides_of,
+    split,
+    stacked,
+)
 
 NEWTON_STEPS = 1000
 
@@ -36,7 +49,12 @@ class MachineData(NamedTuple):
     rows: NDArray[np.intp]
     problem: RKHSProblem[SidedLoss]
     X: Any
-    gram: NDArray | None
+    gram: GramLines | None
+
+    @property
+    def matrix(self) -> Array | None:
+        """The Gram matrix as an array."""
+        return None if self.gram is None else np.asarray(self.gram)
 
 
 class Standing(NamedTuple):
@@ -67,17 +85,17 @@ def solve_machine(
 
     A solution for another cost to start from is brought into the box of this one.
     """
-    problem, gram = data.problem, data.gram
+    problem = data.problem
     if not problem.loss.cornered:
         limits: dict[str, Any] = {"tol": options.tol, "max_iter": min(options.max_iter, NEWTON_STEPS)}
-        return solve_newton(problem, kernel, data.X, gram=gram, start=start, **limits)
+        return solve_newton(problem, kernel, data.X, gram=data.matrix, start=start, **limits)
     point = None
     if start is not None:
         upper, lower = box(problem)
         inside = np.all((start.coef <= upper) & (start.coef >= -lower))
         share = 1.0 if inside else float(problem.cost.min() / max(np.abs(start.coef).max(), 1e-300))
         point = min(share, 1.0) * start.coef
-    return solve_box(problem, kernel, data.X, options, gram=gram, start=point)
+    return solve_box(problem, kernel, data.X, options, gram=data.gram, start=point)
 
 
 def solve_constrained(
@@ -102,32 +120,37 @@ def solve_constrained(
 def machine_products(kernel: Kernel, data: MachineData, coef: Array) -> Array:
     """K ν⁺ and K ν⁻ in double precision, afresh."""
     if data.gram is not None:
-        return data.gram @ sides_of(coef)
+        return np.column_stack([data.gram.product(side) for side in sides_of(coef).T])
     return exact_products(kernel, data.X.astype(np.float64), coef)
 
 
-def stand(
+def stand_all(
     kernel: Kernel,
-    data: MachineData,
-    coef: Array,
-    intercept: float,
-    products: Array,
+    machines: Sequence[MachineData],
+    coefs: Sequence[Array],
+    intercepts: Array,
+    products: Sequence[Array],
     *,
     digits: float = 1e-13,
-) -> Standing:
-    """Measure a machine on its rows; a coefficient within `digits` of its bound is at it."""
-    problem = data.problem
+) -> list[Standing]:
+    """Measure machines on their rows, all at once; a coefficient within `digits` of its bound is at it."""
+    problem = stacked([data.problem for data in machines])
+    sizes = np.array([len(data.rows) for data in machines])
+    starts = np.cumsum(sizes) - sizes
+    coef, columns = np.concatenate(coefs), np.concatenate(products)
     upper, lower = box(problem)
     epsilon = problem.loss.row_form.epsilon
     width = upper + lower
     excess = np.maximum(np.maximum(coef - upper, -lower - coef), 0.0)
-    outside = float(np.max(excess / np.where(width > 0, width, 1.0), initial=0.0))
+    outside = np.maximum.reduceat(excess / np.where(width > 0, width, 1.0), starts)
     inside = np.clip(coef, -lower, upper)
     inside = np.where((upper > 0) & (inside >= (1 - digits) * upper), upper, inside)
     inside = np.where((lower > 0) & (inside <= (digits - 1) * lower), -lower, inside)
-    total = float(np.abs(coef).sum())
-    imbalance = abs(float(coef.sum())) / total if problem.fit_intercept and total > 0 else 0.0
-    slope = problem.target - (products[:, 0] - products[:, 1]) - intercept
+    imbalance = np.zeros(len(sizes))
+    if problem.fit_intercept:
+        total, excess = np.add.reduceat(np.abs(coef), starts), np.abs(np.add.reduceat(coef, starts))
+        imbalance = excess / np.where(total > 0, total, 1.0)
+    slope = problem.target - (columns[:, 0] - columns[:, 1]) - np.repeat(intercepts, sizes)
     if not problem.loss.cornered:  # the conjugate of a square bends
         side = np.where(inside >= 0, *problem.loss.sides(problem.target)) * problem.cost
         slope = slope - inside / np.where(side > 0, problem.loss.row_form.curve * side, 1.0)
@@ -136,15 +159,21 @@ def stand(
     fall = slope + np.where(inside <= 0, epsilon, -epsilon)
     rise[inside >= upper], fall[inside <= -lower] = -np.inf, np.inf
     violations = np.maximum(np.maximum(rise, -fall), 0.0)
-    ends = (float(rise.max()) + intercept, float(fall.min()) + intercept)
     at_end = (inside != 0) & ((inside >= upper) | (inside <= -lower))
     sets = np.where(inside == 0, OUTSIDE, np.where(at_end, BOUND, MARGIN)).astype(np.int8)
-    interval = (min(ends[0], intercept), max(ends[1], intercept)) if problem.fit_intercept else (0.0, 0.0)
-    if (sets == MARGIN).any():
-        interval = (intercept, intercept)
-    gap = measure(problem, inside, intercept, products)
-    slack = gap.row_loss / problem.cost
-    diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
-    reach = float(diagonal.max())
-    where = slack, sets, interval
-    return Standing(inside, gap, violations, outside, imbalance, *where, reach, problem, slope)
+    ends = np.zeros((2, len(sizes)))
+    if problem.fit_intercept:
+        held = np.logical_or.reduceat(sets == MARGIN, starts)
+        ends[0] = np.where(held, 0.0, np.minimum(np.maximum.reduceat(rise, starts), 0.0)) + intercepts
+        ends[1] = np.where(held, 0.0, np.maximum(np.minimum.reduceat(fall, starts), 0.0)) + intercepts
+    gaps = measure_each(problem, sizes, inside, intercepts, columns)
+    slack = np.concatenate([gap.row_loss for gap in gaps]) / problem.cost
+    rows = zip(*(split(each, sizes) for each in (inside, violations, slack, sets, slope)), strict=True)
+    numbers = zip(outside.tolist(), imbalance.tolist(), ends.T.tolist(), strict=True)
+    standings = []
+    for data, gap, of_rows, (out, unequal, interval) in zip(machines, gaps, rows, numbers, strict=True):
+        nu, violation, loss, places, residual = of_rows
+        diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
+        where = loss, places, (interval[0], interval[1]), float(diagonal.max())
+        standings.append(Standing(nu, gap, violation, out, unequal, *where, data.problem, residual))
+    return standings

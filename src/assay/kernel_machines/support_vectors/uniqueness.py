@@ -14,7 +14,6 @@ from scipy import linalg, optimize
 
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.kernels import Kernel
-from assay.solvers.rkhs.loops import submatrix
 from assay.solvers.rkhs.problem import Array, box
 
 LARGEST = 2000
@@ -47,7 +46,7 @@ def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standin
     if len(places) > LARGEST:
         return False
     if data.gram is not None:
-        gram = submatrix(np.asarray(data.gram, dtype=np.float64), places)
+        gram = data.gram.part(places)
     else:
         gram = kernel.gram(data.X[places].astype(np.float64))
     directions = dependences(gram, balanced=problem.fit_intercept)

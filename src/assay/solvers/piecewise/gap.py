@@ -152,8 +152,12 @@ def largest_ratio(left: Array, sizes: Array) -> float:
 
 
 def balanced(mass: Array) -> Array:
-    """Shares of the two sides of ν that make them weigh the same: the heavier one is scaled down."""
-    return np.minimum(1.0, mass.min() / np.where(mass > 0, mass, 1.0)) if mass.max() > 0 else np.ones(2)
+    """Shares of the two sides of ν that make them weigh the same: the heavier one is scaled down.
+
+    The sides are the last axis.
+    """
+    least, most = mass.min(axis=-1, keepdims=True), mass.max(axis=-1, keepdims=True)
+    return np.where(most > 0, np.minimum(1.0, least / np.where(mass > 0, mass, 1.0)), 1.0)
 
 
 class MachineGap(NamedTuple):

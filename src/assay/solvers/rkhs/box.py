@@ -19,13 +19,12 @@ from assay.kernels import Kernel
 from assay.losses import SidedLoss
 from assay.solvers.rkhs.dual import BoxDual
 from assay.solvers.rkhs.free_rows import LARGEST, MANY, cost_of_free, maximise_over_free
-from assay.solvers.rkhs.kernel_rows import KernelRows
+from assay.solvers.rkhs.kernel_rows import GramLines, KernelRows
 from assay.solvers.rkhs.loops import (
     MAX_VIOLATING_PAIR,
     RANDOM,
     SECOND_ORDER,
     single_steps,
-    submatrix,
 )
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution, sides_of
 
@@ -34,6 +33,12 @@ WHOLE = 1000
 
 POLISHED = 300
 """Free rows up to which a small problem ends with all of them solved for at once."""
+
+POLISH = 2 * 10**4
+"""Values of the gradient that a round of steps goes over, above which solving for free rows costs less."""
+
+EXACT = 1e-4
+"""Share of the tolerance below which the gap after such a solve is rounding."""
 
 WORKING_SET = 1024
 CLOSE, VERY_CLOSE = 2e-2, 1e-2
@@ -71,7 +76,7 @@ def solve_box(
     X: Any,
     options: BoxOptions,
     *,
-    gram: NDArray | None = None,
+    gram: NDArray | GramLines | None = None,
     start: Array | None = None,
 ) -> RKHSSolution:
     """Maximise the dual of a machine whose loss has corners.
@@ -83,7 +88,7 @@ def solve_box(
         With everything filled in that depends on the table.
     X : array or CSR matrix of shape (n_samples, n_features)
     options : BoxOptions
-    gram : array of shape (n_samples, n_samples), optional
+    gram : array of shape (n_samples, n_samples) or GramLines, optional
         The Gram matrix in double precision, where the caller has it.
     start : array of shape (n_samples,), optional
         A feasible dual point to begin at.
@@ -92,10 +97,11 @@ def solve_box(
     if gram is None and (n <= WHOLE or options.rule != "second_order"):
         gram = kernel.gram(X.astype(np.float64))
     if gram is not None:
-        dual = BoxDual(problem, *started(problem, start, gram.__matmul__))
-        n_iter, converged, trace = whole(dual, gram, options)
+        lines = gram if isinstance(gram, GramLines) else GramLines(gram)
+        dual = BoxDual(problem, *started(problem, start, lines.product))
+        n_iter, converged, trace = whole(dual, lines, options)
         dual.balance()
-        products = gram @ sides_of(dual.nu)
+        products = np.column_stack([lines.product(side) for side in sides_of(dual.nu).T])
     else:
         double = X.astype(np.float64)
         dual = BoxDual(problem, *started(problem, start, lambda nu: kernel.apply(double, double, nu)))
@@ -111,39 +117,45 @@ def started(
     return (None, None) if start is None else (start.copy(), problem.target - product(start))
 
 
-def whole(dual: BoxDual, gram: NDArray, options: BoxOptions) -> tuple[int, bool, list[float]]:
+def whole(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int, bool, list[float]]:
     """Steps on the whole Gram matrix, their tolerance tightened until the gap is small enough."""
     diagonal, n_iter, trace = gram.diagonal().astype(np.float64), 0, [dual.value]
     allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))
     smallest = 1e-12 * allowed
     patience = 30 * len(dual.nu) + 1000
+    early = options.polished and options.rule == "second_order"
     for _ in range(MOST_ROUNDS):
         most = min(options.max_iter - n_iter, patience)
         made = steps(dual, gram, diagonal, (allowed, most), options)
         n_iter += made
         trace.append(dual.value)
         gap = dual.standing().gap
+        solved = early and made < most and made * len(dual.nu) > POLISH
+        if solved:
+            gap = polish(dual, gram, POLISHED, gap)
         stopped = options.report(trace[-1])
-        if gap <= options.tol or stopped or n_iter >= options.max_iter or allowed <= smallest:
+        # Where the solve was exact the free rows are the right ones, and it was the last.
+        enough = EXACT * options.tol if solved else options.tol
+        if gap <= enough or stopped or n_iter >= options.max_iter or allowed <= smallest:
             break
         if made == patience and options.rule == "second_order":
             polish(dual, gram, LARGEST, gap)  # pairs creep: the rows that they creep along are taken at once
         elif made < most or options.rule == "random":
             allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3)) if made < most else 1.0
-    if options.polished or gap > options.tol:
+    if gap > options.tol or (options.polished and not solved):
         gap = polish(dual, gram, POLISHED, gap)
     return n_iter, gap <= options.tol, trace
 
 
-def polish(dual: BoxDual, gram: NDArray, most: int, gap: float) -> float:
+def polish(dual: BoxDual, gram: GramLines, most: int, gap: float) -> float:
     """Solve for the free rows at once, if they are at most so many and that lowers the gap; the gap then."""
     free = np.flatnonzero(dual.free)
     if not 0 < len(free) <= most:
         return gap
     before, slopes = dual.nu.copy(), dual.gradient.copy()
-    if not maximise_over_free(dual, free, submatrix(gram, free)):
+    if not maximise_over_free(dual, free, gram.part(free)):
         return gap
-    np.subtract(dual.problem.target, gram @ dual.nu, out=dual.gradient)
+    np.subtract(dual.problem.target, gram.product(dual.nu), out=dual.gradient)
     after = dual.standing().gap
     if after <= gap:
         return after
@@ -152,11 +164,12 @@ def polish(dual: BoxDual, gram: NDArray, most: int, gap: float) -> float:
 
 
 def steps(
-    dual: BoxDual, gram: NDArray, diagonal: Array, limits: tuple[float, int], options: BoxOptions
+    dual: BoxDual, gram: GramLines, diagonal: Array, limits: tuple[float, int], options: BoxOptions
 ) -> int:
     """Steps on a Gram matrix that is the whole of a dual; how many were made."""
     if not dual.problem.fit_intercept:
-        return int(single_steps(gram, diagonal, dual.bounds, dual.epsilon, dual.nu, dual.gradient, limits)[0])
+        point = dual.nu, dual.gradient
+        return int(single_steps(gram.form, diagonal, dual.bounds, dual.epsilon, *point, limits)[0])
     rule, draws = RULES[options.rule], NO_DRAWS
     tol, most = limits
     if rule == RANDOM:
@@ -261,7 +274,7 @@ class WorkingSets:
         small = dual.part(members)
         old = small.nu.copy()
         most = min(self.options.max_iter - self.n_iter, 100 * len(members))
-        made = steps(small, rows.gram(members), self.diagonal[members], (tol, most), self.options)
+        made = steps(small, GramLines(rows.gram(members)), self.diagonal[members], (tol, most), self.options)
         self.n_iter += made
         moved = np.flatnonzero(small.nu != old)
         dual.nu[members] = small.nu

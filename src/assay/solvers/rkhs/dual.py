@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.losses import SidedLoss
+from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.loops import dual_value, gap_sums, pair_steps, slopes
 from assay.solvers.rkhs.problem import PERFECT, Array, RKHSProblem, box
 
@@ -54,10 +55,12 @@ class BoxDual:
         """The dual on some of the rows, the others held where they are."""
         return type(self)(self.problem.take(rows), self.nu[rows], self.gradient[rows])
 
-    def climb(self, gram: NDArray, diagonal: Array, limits: tuple[float, int], rule: int, draws: Any) -> int:
+    def climb(
+        self, gram: GramLines, diagonal: Array, limits: tuple[float, int], rule: int, draws: Any
+    ) -> int:
         """Steps of pairs to a tolerance, at most so many; how many were made."""
         point = self.nu, self.gradient
-        return int(pair_steps(gram, diagonal, self.bounds, self.epsilon, *point, limits, rule, draws)[0])
+        return int(pair_steps(gram.form, diagonal, self.bounds, self.epsilon, *point, limits, rule, draws)[0])
 
     def constraints(self, rows: NDArray[np.intp]) -> Array:
         """What sums of ν are fixed: a column of ones on the rows of each."""

@@ -21,6 +21,7 @@ from assay.kernels import Kernel
 from assay.losses import Absolute
 from assay.solvers.rkhs.box import WHOLE, BoxOptions, WorkingSets, solve_box, whole
 from assay.solvers.rkhs.dual import BoxDual, Standing, middle_of
+from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.problem import PERFECT, Array, RKHSProblem, sides_of
 from assay.solvers.rkhs.side_loops import side_steps
 
@@ -97,9 +98,11 @@ class SidedDual(BoxDual):
         """Each sign has a sum of its own."""
         return True
 
-    def climb(self, gram: NDArray, diagonal: Array, limits: tuple[float, int], rule: int, draws: Any) -> int:
+    def climb(
+        self, gram: GramLines, diagonal: Array, limits: tuple[float, int], rule: int, draws: Any
+    ) -> int:
         """Steps of pairs of one side."""
-        return int(side_steps(gram, diagonal, self.bounds, self.nu, self.gradient, limits)[0])
+        return int(side_steps(gram.form[0], diagonal, self.bounds, self.nu, self.gradient, limits)[0])
 
     def constraints(self, rows: NDArray[np.intp]) -> Array:
         """A column for each side that has rows."""
@@ -211,7 +214,7 @@ def solve_fixed_sums(
         diagonal = kernel.diagonal(double) if gram is None else gram.diagonal()
         dual.floor = PERFECT * float(np.max(diagonal)) * sum(problem.sums) ** 2 / 2
         if gram is not None:
-            made, converged, values = whole(dual, gram, options)
+            made, converged, values = whole(dual, GramLines(gram), options)
             dual.balance()
             products = gram @ sides_of(dual.nu)
         else:

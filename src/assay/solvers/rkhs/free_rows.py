@@ -139,6 +139,6 @@ def _pinned_step(
     right[:m], right[m:] = plain[pinned] - values, constraints.T @ plain
     if not m + q:
         return plain, right
-    solution = np.linalg.solve(system, right)
+    solution = linalg.lapack.dgesv(system, right)[2]
     multipliers, levels = solution[:m], solution[m:]
     return plain - level @ levels - W @ multipliers, multipliers

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from assay.kernels import Kernel
 from assay.kernels.tiles import fill_rows
 from assay.rows import ordered_map
-from assay.solvers.rkhs.loops import subtract_rows
+from assay.solvers.rkhs.loops import copy_lines, submatrix, subtract_rows
+from assay.solvers.rkhs.problem import Array
 
 PIECE = 4096
 """Columns of the gradient that one thread updates at a time: they stay in its cache."""
@@ -74,3 +75,42 @@ class KernelRows:
 
         for _ in ordered_map(piece, range(0, n, PIECE)):
             pass
+
+
+class GramLines:
+    """Some rows and the same columns of a Gram matrix, all of them with None.
+
+    A line is copied when it is first read: few rows of a machine ever move, and machines that share one Gram
+    matrix copy no more of it than the lines of those.
+
+    `form` is what loops take: the lines, which of them are there, the whole matrix and the rows.
+    """
+
+    def __init__(self, whole: NDArray, rows: NDArray[np.intp] | None = None) -> None:
+        n = len(whole) if rows is None else len(rows)
+        lines = whole if rows is None else np.empty((n, n), dtype=whole.dtype)
+        self.form = lines, np.full(n, rows is None), whole, np.arange(n) if rows is None else rows
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray:
+        copy_lines(self.form, np.arange(len(self.form[1])))
+        return np.asarray(self.form[0], dtype=dtype)
+
+    def diagonal(self) -> NDArray:
+        """The diagonal."""
+        return self.form[2].diagonal()[self.form[3]]
+
+    def part(self, places: NDArray[np.intp]) -> NDArray:
+        """The matrix of some of the rows."""
+        return submatrix(self.form[2], self.form[3][places])
+
+    def subtract(self, places: NDArray[np.intp], change: Array, out: Array) -> None:
+        """Subtract Σ change · line from a vector."""
+        copy_lines(self.form, places)
+        subtract_rows(self.form[0], places, change, out, 0, len(out))
+
+    def product(self, coef: Array) -> Array:
+        """K ν, from the lines where ν is not 0."""
+        result = np.zeros(len(coef))
+        rows = np.flatnonzero(coef)
+        self.subtract(rows, -coef[rows], result)
+        return result

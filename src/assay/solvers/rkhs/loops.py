@@ -73,18 +73,36 @@ def dual_value(gradient, nu, target, epsilon):  # type: ignore[no-untyped-def]
     return value
 
 
+@inlined
+def copy_line(form, i):  # type: ignore[no-untyped-def]
+    """Line i of the Gram matrix of some rows, from that of the table, unless it is there."""
+    lines, known, whole, rows = form
+    if not known[i]:
+        source, line = whole[rows[i]], lines[i]
+        for k in range(rows.shape[0]):
+            line[k] = source[rows[k]]
+        known[i] = True
+
+
+@compiled
+def copy_lines(form, places):  # type: ignore[no-untyped-def]
+    """Some lines of the Gram matrix of some rows."""
+    for i in places:
+        copy_line(form, i)
+
+
 @searching
-def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  # type: ignore[no-untyped-def]
+def pair_steps(form, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  # type: ignore[no-untyped-def]
     """Maximise the dual over pairs ν_i + t, ν_j − t; returns the steps made and the violation left.
 
     The row of the largest rise is paired with the one that promises the largest gain ("second order"), with
-    that of the least fall, or both are drawn. `box` holds upper and lower bounds, `limits` the tolerance and
-    the most steps.
+    that of the least fall, or both are drawn. `form` is that of `GramLines`, `box` holds upper and lower
+    bounds, `limits` the tolerance and the most steps.
 
     `above[k]` is rise − gradient and `below[k]` fall − gradient: they change with ν_k alone, so that one pass
     of vector code finds the largest rise of all rows.
     """
-    upper, lower = box[0], box[1]
+    upper, lower, K = box[0], box[1], form[0]
     tol, max_iter = limits
     n = nu.shape[0]
     above, below, gains = np.empty(n), np.empty(n), np.empty(n)
@@ -105,6 +123,7 @@ def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  #
         else:
             i = place_of(highest, gradient, above)
             j = place_of(lowest, gradient, below) if rule == MAX_VIOLATING_PAIR else 0
+        copy_line(form, i)
         if rule == SECOND_ORDER:
             best, base, floor = 0.0, diagonal[i], 1e-12 * diagonal[i] + 1e-300
             for k in range(n):
@@ -112,6 +131,7 @@ def pair_steps(K, diagonal, box, epsilon, nu, gradient, limits, rule, draws):  #
                 gains[k] = excess * excess / max(base + diagonal[k] - 2.0 * K[i, k], floor)
                 best = max(best, gains[k])
             j = first_of(best, gains)
+        copy_line(form, j)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], 1e-12 * diagonal[i] + 1e-300)
         room_i, room_j = room_above(nu[i], upper[i], epsilon), room_below(nu[j], lower[j], epsilon)
         length = min((gradient[i] + above[i] - gradient[j] - below[j]) / curvature, room_i, room_j)
@@ -172,9 +192,9 @@ def end_below(nu, lower, epsilon):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def single_steps(K, diagonal, box, epsilon, nu, gradient, limits):  # type: ignore[no-untyped-def]
+def single_steps(form, diagonal, box, epsilon, nu, gradient, limits):  # type: ignore[no-untyped-def]
     """Maximise the dual over one ν_i at a time, that of the largest gain; no intercept, so no Σν = 0."""
-    upper, lower = box[0], box[1]
+    upper, lower, K = box[0], box[1], form[0]
     tol, max_iter = limits
     n = nu.shape[0]
     violation = np.inf
@@ -200,6 +220,7 @@ def single_steps(K, diagonal, box, epsilon, nu, gradient, limits):  # type: igno
             room = room_below(nu[i], lower[i], epsilon)
             length = -min(-length, room)
             nu[i] = end_below(nu[i], lower[i], epsilon) if -length == room else nu[i] + length
+        copy_line(form, i)
         for k in range(n):
             gradient[k] -= length * K[i, k]
     return max_iter, violation

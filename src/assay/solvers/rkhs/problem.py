@@ -12,6 +12,7 @@ optimality conditions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -43,9 +44,14 @@ class RKHSProblem(NamedTuple, Generic[LossType]):
         return self._replace(target=self.target[rows], cost=self.cost[rows])
 
     @property
+    def losses_at_zero(self) -> Array:
+        """Loss of the function 0 at each row, times its cost."""
+        return np.asarray(self.cost * self.loss.value(self.target, np.zeros_like(self.target)))
+
+    @property
     def loss_at_zero(self) -> float:
         """Σ c ℓ(y, 0), the objective of the function 0."""
-        return float(self.cost @ self.loss.value(self.target, np.zeros_like(self.target)))
+        return float(self.losses_at_zero.sum())
 
 
 class RKHSSolution(NamedTuple):
@@ -121,31 +127,73 @@ def box(problem: RKHSProblem[SidedLoss]) -> tuple[Array, Array]:
         )
 
 
+def stacked(problems: Sequence[RKHSProblem[LossType]]) -> RKHSProblem[LossType]:
+    """The problems of several machines with one loss, their rows one after the other."""
+    first = problems[0]
+    if len(problems) == 1:
+        return first
+    targets = np.concatenate([problem.target for problem in problems])
+    return first._replace(target=targets, cost=np.concatenate([problem.cost for problem in problems]))
+
+
 def measure(
     problem: RKHSProblem, coef: Array, intercept: float, products: Array, function: Function | None = None
 ) -> RKHSGap:
-    """Primal value at (ν, b) and its distance from the dual value at ν, made feasible, from K ν⁺ and K ν⁻.
+    """Primal value at (ν, b) and its distance from the dual value at ν, made feasible; see `measure_each`."""
+    intercepts = np.array([intercept])
+    return measure_each(problem, np.array([len(coef)]), coef, intercepts, products, function)[0]
+
+
+def measure_each(
+    problem: RKHSProblem,
+    sizes: NDArray[np.intp],
+    coef: Array,
+    intercepts: Array,
+    products: Array,
+    function: Function | None = None,
+) -> list[RKHSGap]:
+    """Primal values of stacked machines of these sizes, and what separates them from dual values.
+
+    `products` are K ν⁺ and K ν⁻, K the Gram matrix of each machine.
 
     With an intercept the dual point μ must have Σμ = 0: the heavier side of ν is scaled down. The distance is
     the sum of the rows' terms at μ and ½‖ν − μ‖², of which none is negative and none cancels, however large
     the coefficients. `function` is the one whose primal value is asked for where it is not that of ν.
     """
     loss, y, cost, _ = problem
+    starts = np.cumsum(sizes) - sizes
     values = products[:, 0] - products[:, 1]
-    alpha, values, squared_norm = function or Function(coef, values, max(float(coef @ values), 0.0))
-    scores = values + intercept
+    squared_norm = np.maximum(np.add.reduceat(coef * values, starts), 0.0)
+    alpha = coef
+    if function is not None:
+        alpha, values, squared_norm = function.coef, function.values, np.array([function.squared_norm])
+    scores = values + np.repeat(intercepts, sizes)
     row_loss = cost * loss.value(y, scores)
-    primal = 0.5 * squared_norm + float(row_loss.sum())
+    primal = 0.5 * squared_norm + np.add.reduceat(row_loss, starts)
     row_dual = cost * loss.conjugate(y, -coef / cost)
     row_gaps = np.maximum(row_loss + row_dual + coef * scores, 0.0)
     sides = sides_of(coef)
-    share = balanced(sides.sum(axis=0)) if problem.fit_intercept else np.ones(2)
-    signs = share * [1.0, -1.0]
-    point, terms = sides @ signs, row_gaps
+    share = np.ones((len(sizes), 2))
+    if problem.fit_intercept:
+        share = balanced(np.add.reduceat(sides, starts, axis=0))
+    signs = np.repeat(share * [1.0, -1.0], sizes, axis=0)
+    point, terms = np.einsum("ij,ij->i", sides, signs), row_gaps
     if np.any(share != 1.0):
         terms = np.maximum(row_loss + cost * loss.conjugate(y, -point / cost) + point * scores, 0.0)
-    apart = 0.5 * max(float((alpha - point) @ (values - products @ signs)), 0.0)
+    difference = (alpha - point) * (values - np.einsum("ij,ij->i", products, signs))
+    gap = np.add.reduceat(terms, starts) + 0.5 * np.maximum(np.add.reduceat(difference, starts), 0.0)
     # The loss at zero matters to a fit that is nearly perfect alone.
-    perfect = primal <= 1e-3 * float(np.max(np.abs(row_dual), initial=0.0)) or squared_norm == 0
-    scale = max(abs(primal), PERFECT * problem.loss_at_zero) if perfect else abs(primal)
-    return RKHSGap(primal, float(terms.sum()) + apart, squared_norm, row_loss, row_gaps, scale)
+    perfect = (primal <= 1e-3 * np.maximum.reduceat(np.abs(row_dual), starts)) | (squared_norm == 0)
+    scale = np.abs(primal)
+    if perfect.any():
+        at_zero = np.add.reduceat(problem.losses_at_zero, starts)
+        scale = np.where(perfect, np.maximum(scale, PERFECT * at_zero), scale)
+    numbers = zip(primal.tolist(), gap.tolist(), squared_norm.tolist(), strict=True)
+    parts = zip(split(row_loss, sizes), split(row_gaps, sizes), scale.tolist(), strict=True)
+    return [RKHSGap(*several, *part) for several, part in zip(numbers, parts, strict=True)]
+
+
+def split(values: NDArray, sizes: NDArray[np.intp]) -> list[NDArray]:
+    """The parts of stacked values."""
+    ends = np.cumsum(sizes).tolist()
+    return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
