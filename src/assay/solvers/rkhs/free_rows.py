@@ -139,6 +139,8 @@ def _pinned_step(
     right[:m], right[m:] = plain[pinned] - values, constraints.T @ plain
     if not m + q:
         return plain, right
-    solution = linalg.lapack.dgesv(system, right)[2]
+    _, _, solution, singular = linalg.lapack.dgesv(system, right)
+    if singular:  # to rounding: one of the solutions serves
+        solution = linalg.lstsq(system, right)[0]
     multipliers, levels = solution[:m], solution[m:]
     return plain - level @ levels - W @ multipliers, multipliers
