@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 from assay.datasets import LinearGaussian, SparseLinear, diabetes
 from assay.display import SelectionDisplay
 from assay.linear import ElasticNet, GroupLasso, Lasso, Ridge, SparseRegressor
+from assay.models.selection import FoldTable, curve_as_far_as_needed, folds
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +250,27 @@ def test_the_rich_half_of_a_grid_is_tried_only_where_the_loss_still_falls(model,
     assert quick.best == whole.best
     given = model.select(X, y, alphas=whole.values, random_state=0)
     assert len(given.values) == 100
+
+
+@pytest.mark.parametrize(
+    ("least", "tried"), [(30, [50]), (48, [50, 60]), (65, [50, 60, 80]), (99, [50, 60, 80, 100])]
+)
+def test_values_past_the_least_loss_are_tried_a_few_at_a_time(least, tried, rng):
+    """Where the least loss is near the end of the first half, the costly end of the grid is not tried."""
+    lengths = []
+
+    class Model:
+        def _along(self, train, values, share):
+            lengths.append(len(values))
+            return lambda X: np.abs(values - least)[None, :] + 0.1 * rng.normal(size=(len(X), len(values)))
+
+        def _validation_loss(self, y, predictions):
+            return predictions
+
+    table = FoldTable(rng.normal(size=(40, 2)), rng.normal(size=40), None)
+    curve = curve_as_far_as_needed(
+        Model(), table, np.arange(100.0), folds("select", "split", table, 0), None, n_first=50
+    )
+    assert lengths == tried
+    assert abs(int(np.argmin(curve.mean)) - least) <= 1
+    assert len(curve.mean) == tried[-1]

@@ -21,6 +21,7 @@ from assay.report.trials.scoring.resampling import (
     residual_bounds,
     splits,
 )
+from sentences import Audit
 
 
 def table(X, y, **options) -> Data:
@@ -127,6 +128,11 @@ def test_boosting_keeps_what_its_folds_were_off_and_makes_its_own_intervals_of_i
     expected = model.predict(comparison.data.X)[:, None] + np.array([-half, half])
     np.testing.assert_allclose(ends, expected, rtol=1e-12)
     assert half == pytest.approx(np.mean([conformal_quantile(one, 0.9) for one in off]), rel=0.1)
+    assert comparison.recommended is chosen
+    Audit(comparison).check()
+    chosen.model[-1].keep_scores(2 * np.concatenate(off))  # other rows than the sentence is about
+    with pytest.raises(AssertionError, match="whose intervals they are"):
+        Audit(comparison).check()
 
 
 def test_boosting_keeps_what_its_folds_thought_of_the_true_classes(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from assay.report.tables.encoding.encoder import NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
+from assay.report.trials.explaining.importance import MAX_COLUMNS, PIECES, SCREENED_ROWS, screened
 from assay.report.trials.scoring.resampling import default_repeats
 from assay.report.trials.tuning import TUNING_FOLDS, ClassFolds
 
@@ -90,3 +93,54 @@ def test_numbers_are_encoded_as_one_column_at_a_time_would_be(rng):
 def test_few_rows_are_folded_three_times_unless_there_are_very_many_numbers():
     assert default_repeats(64, 6830) == default_repeats(1000, 50) == 3
     assert default_repeats(1001, 2) == default_repeats(900, 4000) == 1
+
+
+class Linear:
+    """A linear model that counts the rows that it is asked about."""
+
+    def __init__(self, weights):
+        self.weights, self.asked = weights, 0
+
+    def predict(self, rows):
+        self.asked += len(rows)
+        return rows @ self.weights
+
+
+class Columns:
+    """Features of columns: every tenth column has two, another in every ten has none."""
+
+    def __init__(self, count):
+        ends = np.cumsum([0, *np.where(np.arange(count) % 10 == 0, 2, np.arange(count) % 10 != 5)])
+        self.places = [np.arange(start, end) for start, end in pairwise(ends)]
+
+    def groups(self):
+        return self.places
+
+
+@pytest.mark.parametrize("count", [700, 9000])
+def test_columns_that_move_predictions_are_found_without_asking_about_each_of_very_many(rng, count):
+    columns = Columns(count)
+    n_features = columns.groups()[-1][-1] + 1
+    strong = np.sort(rng.choice(np.flatnonzero(np.arange(count) % 10 != 5), 30, replace=False))
+    weights = 0.02 * rng.normal(size=n_features)
+    weights[np.concatenate([columns.groups()[place] for place in strong])] = rng.choice([-1.0, 1.0])
+    model, features = Linear(weights), rng.normal(size=(50, n_features))
+    kept = screened(model, columns, features, None)
+    assert len(kept) == MAX_COLUMNS
+    assert np.all(np.diff(kept) > 0)
+    assert set(strong) <= set(kept)
+    assert model.asked <= SCREENED_ROWS * (2 + min(count + 1, 3 * PIECES + 1))
+    assert model.asked >= SCREENED_ROWS * min(count, PIECES)
+
+
+def test_columns_of_a_table_that_is_not_very_wide_are_each_asked_about(rng):
+    """With fewer columns than pieces the answer is that of shuffling one column at a time."""
+    columns, weights = Columns(600), rng.normal(size=600)
+    features = rng.normal(size=(50, 600))
+    order = np.random.default_rng(0).permutation(SCREENED_ROWS)
+    rows, source = features[:SCREENED_ROWS], np.empty(SCREENED_ROWS, dtype=int)
+    source[order] = np.roll(order, -1)
+    steps = (rows[source] - rows) * weights
+    moves = [np.square(steps[:, group].sum(axis=1)).mean() for group in columns.groups()]
+    expected = np.sort(np.argsort(-np.array(moves))[:MAX_COLUMNS])
+    np.testing.assert_array_equal(screened(Linear(weights), columns, features, None), expected)

@@ -354,16 +354,19 @@ def curve_as_far_as_needed(
     *,
     n_first: int,
 ) -> ValidationCurve:
-    """The curve of the first values where it has risen for good at their end, else that of all.
+    """The curve of the first values where it has risen for good at their end, else that of more, or of all.
 
-    Risen for good: by two paired errors above its least, which lies five values back at least.
+    Risen for good: by two paired errors above its least, which lies five values back at least. The values
+    after a least that lies near the end are added few at a time: they may cost more than all before them.
     """
-    curve = validation_curve(model, table, values[:n_first], pairs, criterion)
-    best, last = int(np.argmin(curve.mean)), n_first - 1
-    rises = last - best >= 5 and curve.mean[last] - curve.mean[best] > 2 * curve.paired_error[last]
-    if n_first < values.size and not rises:
-        return validation_curve(model, table, values, pairs, criterion)
-    return curve
+    n_values, more = n_first, max(1, n_first // 5)
+    while True:
+        curve = validation_curve(model, table, values[:n_values], pairs, criterion)
+        best, last = int(np.argmin(curve.mean)), n_values - 1
+        rises = last - best >= 5 and curve.mean[last] - curve.mean[best] > 2 * curve.paired_error[last]
+        if rises or n_values >= values.size:
+            return curve
+        n_values, more = min(n_values + more, values.size), 2 * more
 
 
 def checked_alphas(alphas: Any, owner: str) -> Array:

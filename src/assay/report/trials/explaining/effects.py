@@ -226,12 +226,12 @@ def partner_of(whole: Split, name: str) -> tuple[str, float]:
     lengths = np.sqrt(np.square(features).sum(axis=0))
     features = features / np.where(lengths > 0, lengths, 1.0)
     together = np.abs(features[:, groups[place]].T @ features).max(axis=0, initial=0.0)
-    best = [
-        0.0 if other == place else float(together[group].max(initial=0.0))  # a column may have no feature
-        for other, group in enumerate(groups)
-    ]
+    widths = [len(group) for group in groups]  # a column may have no feature
+    best = np.zeros(len(groups))
+    np.maximum.at(best, np.repeat(np.arange(len(groups)), widths), together)
+    best[place] = 0.0
     partner = int(np.argmax(best))
-    return names[partner], best[partner]
+    return names[partner], float(best[partner])
 
 
 class Trace(NamedTuple):

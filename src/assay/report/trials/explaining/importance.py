@@ -26,6 +26,9 @@ ROWS, REPEATS = 400, 5
 MAX_COLUMNS, SCREENED_ROWS = 200, 8
 """In a wider table the recommended model is examined on the columns that move the most, for so many rows."""
 
+PIECES, CUTS = 1000, 4
+"""Of more columns so many pieces of neighbours are shuffled; the most moving are cut into so many each."""
+
 TRIFLE = 0.01
 """Importances below this share of the greatest are not spoken of."""
 
@@ -125,18 +128,31 @@ class Examination:
 def screened(
     model: Any, encoder: TableEncoder, features: NDArray, labels: NDArray | None
 ) -> NDArray[np.intp]:
-    """Places of the columns that move the predictions of a few rows most; all of them where they are few."""
+    """Places of the columns that move the predictions of a few rows most; all of them where they are few.
+
+    Of very many columns, neighbours are shuffled together: pieces that move the predictions most are cut
+    further, until each is a single column. Asking about every column would take the square of their number.
+    """
     groups = encoder.groups()
     if len(groups) <= MAX_COLUMNS:
         return np.arange(len(groups))
     rows, predict = features[:SCREENED_ROWS], answers_of(model, labels)
+    said = np.asarray(predict(rows))
 
     def moved(before: NDArray, after: NDArray) -> NDArray:
         return np.square(after - before).reshape(len(before), -1).sum(axis=1)
 
-    options: dict[str, Any] = {"groups": groups, "n_repeats": 1, "random_state": 0}
-    moves = permutation_importance(predict, rows, np.asarray(predict(rows)), moved, **options).mean
-    return np.sort(np.argsort(-moves, kind="stable")[:MAX_COLUMNS])
+    def most_moving(pieces: Sequence[NDArray], count: int) -> list[NDArray]:
+        together = [np.concatenate([groups[place] for place in piece]) for piece in pieces]
+        options: dict[str, Any] = {"groups": together, "n_repeats": 1, "random_state": 0}
+        moves = permutation_importance(predict, rows, said, moved, **options).mean
+        return [pieces[place] for place in np.sort(np.argsort(-moves, kind="stable")[:count])]
+
+    pieces = np.array_split(np.arange(len(groups)), min(PIECES, len(groups)))
+    while max(map(len, pieces)) > 1:
+        kept = most_moving(pieces, PIECES // CUTS)
+        pieces = [part for piece in kept for part in np.array_split(piece, CUTS) if part.size]
+    return np.concatenate(most_moving(pieces, MAX_COLUMNS))
 
 
 def summarise(
