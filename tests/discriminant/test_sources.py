@@ -43,6 +43,7 @@ KINDS = [
     PlugInClassifier(),
     BayesClassifier(),
     RandomClassifier(),
+    GenerativeClassifier(),
     GenerativeClassifier(HistogramDensity(4)),
     GenerativeClassifier(BinnedKernelDensity(0.5, cells_per_bandwidth=4)),
     Whitener(scope="within"),
@@ -105,6 +106,7 @@ def test_a_density_that_keeps_its_rows_refuses_those_of_a_file(tmp_path):
         (NaiveBayes(["gaussian", "gaussian", "gaussian", "bernoulli"]), 1),
         (MixedDiscriminant([3]), 1),
         (MixedDiscriminant(), 2),
+        (GenerativeClassifier(), 2),
         (GaussianRegression(), 1),
     ],
     ids=repr,
@@ -183,3 +185,22 @@ def test_many_classes_take_the_other_road_to_the_same_sums():
         assert_allclose(pooled.means[k], own.mean(0))
         assert_allclose(squares.means[k], own.mean(0))
         assert_allclose(squares.squares[k], own.var(0) * len(own))
+
+
+def test_classes_that_do_not_vary_have_the_same_normal_law_in_memory_and_in_a_file(tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    alike = np.tile([0.1, -1e6 / 3, 0.7], (7, 1))  # whose mean is rounded
+    X = np.vstack([rng.normal(size=(40, 3)), alike, [[1e5, 2.0, 3.0]]])
+    y = np.repeat([0, 1, 2], [40, 7, 1])
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=y)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    in_memory = GenerativeClassifier().fit(X, y)
+    in_file = GenerativeClassifier().fit(str(tmp_path / "rows.parquet"), "label")
+    for one, other in zip(in_memory.densities_, in_file.densities_, strict=True):
+        np.testing.assert_allclose(one.mean_, other.mean_, rtol=1e-14)
+        np.testing.assert_allclose(one.covariance_, other.covariance_, rtol=1e-9, atol=1e-15)
+    for density in in_file.densities_[1:]:
+        np.testing.assert_array_equal(density.covariance_, 1e-6 * np.eye(3))
+    assert in_file.score(frame[["a", "b", "c"]], y) == 1.0
+    assert in_file.certify(str(tmp_path / "rows.parquet"), "label").holds

@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from assay import parameters
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.discriminant.gaussian.laws import LOG_TWO_PI
+from assay.discriminant.gaussian.moments import class_moments
 from assay.discriminant.generative import ClassLaws, Family, GenerativeModel, posterior_block
 from assay.discriminant.priors import PRIORS
 from assay.models.capabilities import Density, require_memory
@@ -76,10 +77,13 @@ class DensityFamily(Family):
     @property
     def walks(self) -> bool:
         """Whether rows may live outside memory: the density is of this house and does not keep them."""
-        return isinstance(self.density, Density) and not hasattr(self.density, "_memory_reason")
+        is_own = isinstance(self.density, Density) and not hasattr(self.density, "_memory_reason")
+        return self.density is None or is_own
 
     def gather(self, data: Any, n_classes: int) -> FittedDensities:
         """Fit each class."""
+        if self.density is None:
+            return normal_laws(data, n_classes)
         if not isinstance(data, MemoryRows):
             return self._walked(data, n_classes)
         assert data.y is not None
@@ -101,7 +105,7 @@ class DensityFamily(Family):
         return FittedDensities(weight, fitted)
 
     def _fit(self, data: Any, rows: NDArray[np.intp]) -> Any:
-        density = GaussianDensity() if self.density is None else clone(self.density)
+        density = clone(self.density)
         if data.weight is None:
             return density.fit(data.X[rows]) if len(rows) else None
         weight = data.weight[rows]
@@ -120,6 +124,16 @@ class DensityFamily(Family):
     def estimate(self, statistics: FittedDensities) -> DensityLaws:
         """The densities as laws."""
         return DensityLaws(statistics.densities)
+
+
+def normal_laws(data: Rows, n_classes: int) -> FittedDensities:
+    """The normal law of each class, by a walk for the means and one for what is left about them."""
+    moments = class_moments(data, n_classes, apart=True, about_means=True)
+    heavy = np.where(moments.weight > 0, moments.weight, 1.0)[:, None, None]
+    laws = zip(moments.weight, moments.means, moments.scatters / heavy, strict=True)
+    return FittedDensities(
+        moments.weight, [GaussianDensity().of_moments(*law) if n > 0 else None for n, *law in laws]
+    )
 
 
 def of_class(block: Block, k: int) -> Block:
@@ -147,19 +161,15 @@ class GaussianDensity(Density):
     def __init__(self, var_smoothing: float = 1e-6) -> None:
         self.var_smoothing = var_smoothing
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Mean and covariance with divisor n."""
-        rows = np.asarray(X, dtype=np.float64)
-        weight = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.mean_ = weight @ rows / weight.sum()
-        with np.errstate(over="ignore", invalid="ignore"):
-            centred = rows - self.mean_
-            covariance = (weight[:, None] * centred).T @ centred / weight.sum()
+    def of_moments(self, mean: NDArray, covariance: NDArray) -> Self:
+        """The law of a mean and of the covariance about it, 0 for columns that only rounding lets vary."""
+        self.mean_ = mean
         if not np.isfinite(covariance).all() or np.abs(covariance).max(initial=0.0) > LARGEST:
             raise too_large("X")
+        varies = np.diagonal(covariance) > (8 * np.finfo(np.float64).eps * mean) ** 2
+        covariance = np.where(varies & varies[:, None], covariance, 0.0)
         largest = float(np.diagonal(covariance).max(initial=0.0))
-        self.covariance_ = covariance + self.var_smoothing * (largest or 1.0) * np.eye(rows.shape[1])
+        self.covariance_ = covariance + self.var_smoothing * (largest or 1.0) * np.eye(len(mean))
         return self
 
     def score_samples(self, X: Any) -> NDArray:
@@ -184,8 +194,8 @@ class GenerativeClassifier(GenerativeModel):
 
     by fitting a copy of the density to the rows of each class: a kernel density, a mixture, a
     Gaussian law whose covariance follows a graph: anything with `fit` and `score_samples`. Rows on disk or on
-    a cluster are walked once for each class for densities of this package that do not keep their rows
-    (`HistogramDensity`, `BinnedKernelDensity`); others need their rows in memory.
+    a cluster are walked twice for normal laws, and once for each class for densities of this package that do
+    not keep their rows (`HistogramDensity`, `BinnedKernelDensity`); others need their rows in memory.
 
     Assumes: what the density assumes, within each class.
 

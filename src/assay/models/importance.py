@@ -98,7 +98,8 @@ def permutation_importance(
     if n_repeats < 1:
         raise ValueError(f"The 'n_repeats' parameter must be at least 1. Got {n_repeats} instead.")
     rng = generator(random_state)
-    columns = [np.array([place]) for place in range(n_features)] if groups is None else groups
+    alone = np.arange(n_features)[:, None]
+    columns = [np.asarray(inside, dtype=np.intp) for inside in (alone if groups is None else groups)]
     before = loss(y, predict(X))
     n_repeats = min(n_repeats, n_rows - 1)
     sources = [_cycle(n_rows, rng) for _ in range(n_repeats)]
@@ -112,13 +113,11 @@ def permutation_importance(
         chosen = tasks[start : start + at_once]
         moved = copies[: len(chosen)]
         for rows, (place, source) in zip(moved, chosen, strict=True):
-            inside = np.asarray(columns[place], dtype=np.intp)
-            rows[:, inside] = X[source[:, None], inside]
+            rows[:, columns[place]] = X[source[:, None], columns[place]]
         after = loss(np.tile(y, len(chosen)), predict(moved.reshape(-1, n_features)))
         np.add.at(increases, [place for place, _ in chosen], after.reshape(len(chosen), n_rows) - before)
         for rows, (place, _) in zip(moved, chosen, strict=True):
-            inside = np.asarray(columns[place], dtype=np.intp)
-            rows[:, inside] = X[:, inside]
+            rows[:, columns[place]] = X[:, columns[place]]
     return PermutationImportance(increases / n_repeats)
 
 

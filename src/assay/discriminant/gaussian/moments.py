@@ -83,7 +83,7 @@ class ClassSums(NamedTuple):
     products: Array
 
 
-def class_moments(data: Rows, n_classes: int, *, apart: bool) -> ClassMoments:
+def class_moments(data: Rows, n_classes: int, *, apart: bool, about_means: bool = False) -> ClassMoments:
     """Walk the rows and return the moments of their classes.
 
     Parameters
@@ -94,13 +94,16 @@ def class_moments(data: Rows, n_classes: int, *, apart: bool) -> ClassMoments:
         K.
     apart : bool
         Whether the scatter of each class is kept, or their sum alone.
+    about_means : bool, default=False
+        Whether the rows are walked again in any case, so that classes that do not vary have no scatter but
+        for the rounding of their means.
     """
     d = data.shape[1]
     shift = np.zeros(d) if data.is_sparse else data.head(PILOT_ROWS, pilot_shift)[:d]
     sums = _walk(data, n_classes, shift, apart)
     result, raw = _centred(sums, shift)
     within = np.diagonal(result.within)
-    if np.any(within < LOST * raw):
+    if about_means or np.any(within < LOST * raw):
         shift = result.means
         result, raw = _centred(_walk(data, n_classes, shift, apart), shift)
         within = np.diagonal(result.within)
