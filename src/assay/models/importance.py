@@ -97,12 +97,10 @@ def permutation_importance(
         raise ValueError(f"Permutation importance needs two rows or more. Got {n_rows} instead.")
     if n_repeats < 1:
         raise ValueError(f"The 'n_repeats' parameter must be at least 1. Got {n_repeats} instead.")
-    rng = generator(random_state)
+    rng, before = generator(random_state), loss(y, predict(X))
     alone = np.arange(n_features)[:, None]
     columns = [np.asarray(inside, dtype=np.intp) for inside in (alone if groups is None else groups)]
-    before = loss(y, predict(X))
-    n_repeats = min(n_repeats, n_rows - 1)
-    sources = [_cycle(n_rows, rng) for _ in range(n_repeats)]
+    sources = [_cycle(n_rows, rng) for _ in range(min(n_repeats, n_rows - 1))]
     # Columns and repeats are predicted together, as many as fit into one piece: a call costs more than a row.
     tasks = [(place, source) for place in range(len(columns)) for source in sources]
     at_once = max(1, PREDICTED_AT_ONCE // max(1, X.size))
@@ -118,7 +116,7 @@ def permutation_importance(
         np.add.at(increases, [place for place, _ in chosen], after.reshape(len(chosen), n_rows) - before)
         for rows, (place, _) in zip(moved, chosen, strict=True):
             rows[:, columns[place]] = X[:, columns[place]]
-    return PermutationImportance(increases / n_repeats)
+    return PermutationImportance(increases / len(sources))
 
 
 def _cycle(n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
