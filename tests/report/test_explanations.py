@@ -18,7 +18,7 @@ from assay.report.page.model_pictures import model_kinds, of_the_model
 from assay.report.results import about_model, to_json
 from assay.report.trials import comparison, supervised
 from assay.report.trials.explaining import following
-from assay.report.trials.explaining.effects import Tracing, traced_columns
+from assay.report.trials.explaining.effects import Tracing, partner_of, traced_columns
 from assay.report.trials.explaining.explanation import (
     Explanation,
     LearningCurve,
@@ -684,3 +684,20 @@ def test_a_gain_that_no_decimal_shows_is_no_reason_for_more_rows():
         np.array([50, 100]), np.array([0.0009, 0.0007]), np.array([1e-5, 1e-5]), gain, "MAE", -1
     )
     assert error.sentence.startswith("More rows would help")  # an error has a unit, and may be small
+
+
+def test_the_partner_of_a_column_is_found_beside_missing_values_whichever_features_are_whose():
+    rng = np.random.default_rng(0)
+    size, other = rng.normal(size=(2, 200))
+    features = np.column_stack([size, other, -other, size + 0.1 * other])  # two ways of each of two columns
+    features[::7, 0] = features[3::11, 3] = np.nan
+    columns = tuple(SimpleNamespace(name=name, learnable=True) for name in ("size", "other", "empty", "copy"))
+    groups = [np.array([0]), np.array([1, 2]), np.array([], dtype=np.intp), np.array([3])]
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):  # the second puts the features of a column apart
+        places = np.argsort(order)
+        encoder = SimpleNamespace(columns=columns, groups=lambda p=places: [p[group] for group in groups])
+        whole = SimpleNamespace(encoder=encoder, features=features[:, order])
+        name, strength = partner_of(whole, "size")
+        assert name == "copy"
+        assert strength > 0.8
+        assert partner_of(whole, "other")[1] < 0.3

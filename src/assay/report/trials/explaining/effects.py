@@ -217,18 +217,23 @@ def summarise_effects(
 
 
 def partner_of(whole: Split, name: str) -> tuple[str, float]:
-    """The other column with the greatest correlation of any two of their features, and how great."""
+    """The other column with the greatest correlation of any two of their features, and how great.
+
+    A missing value counts as the mean of its feature.
+    """
     groups = whole.encoder.groups()
     names = [column.name for column in whole.encoder.columns if column.learnable]
     place = names.index(name)
     features = whole.features[spread(len(whole.features), CORRELATED_ROWS)]
-    features = features - features.mean(axis=0)
+    known = ~np.isnan(features)
+    means = features.sum(axis=0, where=known) / np.maximum(known.sum(axis=0), 1)
+    features = np.where(known, features - means, 0.0)
     lengths = np.sqrt(np.square(features).sum(axis=0))
     features = features / np.where(lengths > 0, lengths, 1.0)
     together = np.abs(features[:, groups[place]].T @ features).max(axis=0, initial=0.0)
     widths = [len(group) for group in groups]  # a column may have no feature
     best = np.zeros(len(groups))
-    np.maximum.at(best, np.repeat(np.arange(len(groups)), widths), together)
+    np.maximum.at(best, np.repeat(np.arange(len(groups)), widths), together[np.concatenate(groups)])
     best[place] = 0.0
     partner = int(np.argmax(best))
     return names[partner], float(best[partner])
