@@ -47,6 +47,8 @@ def fitted(kind: type[Model], n_features: int) -> tuple[Model, np.ndarray, np.nd
     if is_classifier(kind()):
         y = (y > np.median(y)).astype(int)
     model = few_trees(kind())
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)  # a start drawn afresh may once be a poor one, which warns
     if "history" in model.get_params():
         model.set_params(history=True)
     for name, value in {"keep_rows": True, "calibration": 0.5, "calibration_method": "sigmoid"}.items():
