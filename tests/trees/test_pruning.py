@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
 from assay.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from assay.trees.decision import selecting
-from assay.trees.decision.pruning import node_costs, pruned, with_leaves
+from assay.trees.decision.pruning import chosen_penalty, node_costs, pruned, with_leaves
 from assay.trees.decision.solver import grow_exact
 
 REFERENCE = Path(__file__).parent.parent / "reference"
@@ -175,6 +175,15 @@ def test_the_table_of_penalties_and_its_cross_validation_are_those_of_rpart(monk
     assert selection.model.get_n_leaves() == crossed[simplest, 1] + 1
     least = model.select(X, y, cv=folds, rule="min")
     assert least.model.get_n_leaves() == crossed[best, 1] + 1
+
+
+@pytest.mark.spec("wei/M8.2")
+def test_the_smallest_tree_within_exactly_one_standard_error_of_the_least_loss_is_chosen():
+    error = np.array([9.0, 0.5, 0.5, 0.5, 0.5])  # that of the least loss counts, not the candidate's
+    losses = np.array([3.0, 2.51, 2.49, 2.0, 2.2])  # penalties decrease: the first is the smallest tree
+    assert chosen_penalty(losses, error, "one_se") == 2
+    assert chosen_penalty(losses, error, "min") == 3
+    assert chosen_penalty(np.array([3.0, 2.5, 2.0]), np.full(3, 0.5), "one_se") == 1
 
 
 def test_selection_prunes_noise_away():
