@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose
 from scipy import optimize, sparse, special
 from sklearn import linear_model
 
+from assay.loops import compiled
 from assay.losses import Logistic, Squared
 from assay.penalties import L1, ElasticNet
-from assay.penalties.coordinates import ElasticNetForm, PositiveElasticNet
+from assay.penalties.coordinates import ConcaveForm, ElasticNetForm, PositiveElasticNet, entry_minimiser
 from assay.solvers import SparseProblem, sparse_path
 from assay.solvers.sparse import subproblem as subproblem_module
 from assay.solvers.sparse.design import DenseDesign
@@ -273,3 +274,18 @@ def test_a_strength_that_was_repaired_has_more_columns_than_the_next_one():
     latest = SimpleNamespace(strength=3.0, coef=np.array([2.0, 1.5]))
     going_on = path._predicted(SimpleNamespace(strength=2.0), latest, earlier, np.zeros(4))
     assert going_on.tolist() == [3.0, 1.0, 0.0, 0.0]
+
+
+@compiled
+def minimisers(form, values, out):
+    for j in range(values.size):
+        out[j] = entry_minimiser(form, j, values[j], 1.0)
+
+
+def test_below_its_slope_a_concave_penalty_sets_a_coefficient_to_zero_and_no_rounding_of_it(rng):
+    """The knee of MCP is (γ − γ)α: as γα − γα, fused, it was −6e-17 where indices are checked."""
+    for gamma in rng.uniform(1.1, 6.0, 50):
+        slope, found = rng.uniform(0.01, 3.0, 7), np.ones(7)
+        form = ConcaveForm(slope, np.zeros(7), positive=False, gamma=gamma, bend=gamma)
+        minimisers(form, slope * rng.uniform(-1.0, 1.0, 7), found)
+        assert np.all(found == 0.0)

@@ -147,7 +147,7 @@ def _elastic_net_minimiser(form, j, value, square):  # type: ignore[no-untyped-d
 def _concave_value(form, j, size):  # type: ignore[no-untyped-def]
     slope, flat = form.slope[j], form.gamma * form.slope[j]
     x = min(size, flat)
-    past = max(x - (flat - form.bend * slope), 0.0)
+    past = max(x - (form.gamma - form.bend) * slope, 0.0)
     return slope * x - past * past / (2.0 * form.bend)
 
 
@@ -166,7 +166,8 @@ def _concave_minimiser(form, j, value, square):  # type: ignore[no-untyped-def]
         if piece == 0:
             x = max(size / square, flat)
         elif piece == 1:
-            x = min(max((size - slope) / square, 0.0), flat - form.bend * slope)
+            # The knee of MCP is 0 and no rounding of it: beyond 0 the minimum would be missed.
+            x = min(max((size - slope) / square, 0.0), (form.gamma - form.bend) * slope)
         else:
             x = min(max((size - flat / form.bend) / curved, 0.0), flat)
         risk = 0.5 * square * x * x - size * x + entry_value(form, j, x)
