@@ -53,6 +53,12 @@ def test_columns_that_give_the_target_away_together_are_told_and_the_headline_do
     assert honest.headline.startswith("LinearRegression predicts count best")
 
 
+def test_columns_that_are_half_empty_do_not_hide_a_sum_of_others(rentals, rng):
+    frame, count = rentals
+    gaps = {f"gap {k}": np.where(rng.random(300) < 0.5, np.nan, rng.normal(size=300)) for k in range(10)}
+    assert of_columns(frame.assign(**gaps), count).formula == "casual + registered"
+
+
 def test_a_constant_beside_a_sum_or_a_product_is_told(rng):
     a, b = rng.gamma(3.0, 10.0, (2, 200))
     frame = pd.DataFrame({"a": a, "b": b})

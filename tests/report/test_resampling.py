@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.report.trials.scoring.resampling import compare_scores, corrected_error, splits
+from assay.report.trials.scoring.resampling import compare_scores, corrected_error, residual_bounds, splits
 
 
 def test_every_row_is_predicted_once_a_repetition_and_never_learnt_from_there():
@@ -65,3 +65,12 @@ def test_equal_scores_are_no_difference_and_constant_ones_are_certain():
     same = np.array([0.5, 0.6, 0.7])
     assert compare_scores(same, same, 0.2).p_value == 1.0
     assert compare_scores(same + 0.1, same, 0.2).p_value == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_half_widths_come_from_the_rows_of_other_folds_and_in_time_from_those_before(rng, in_order):
+    y, folds = rng.normal(size=60), np.repeat([0, 1, 2], 20)
+    predictions = y + np.repeat([1.0, 2.0, 3.0], 20) * np.where(rng.random(60) < 0.5, -1.0, 1.0)
+    halves = np.diff(residual_bounds(y, predictions, folds, in_order=in_order), axis=1)[:, 0] / 2
+    expected = [np.nan, 1.0, 2.0] if in_order else [3.0, 3.0, 2.0]
+    np.testing.assert_allclose(halves, np.repeat(expected, 20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from assay.report.trials.scoring.resampling import compare_scores, corrected_error
@@ -96,6 +97,43 @@ def test_no_model_whose_certificates_fail_while_one_that_holds_is_as_good(rng):
     assert judge([best, near, far], [1, 4, 1], proven=[False, True, True]).recommended == 1
     assert judge([best, far], [1, 1], proven=[False, True]).recommended == 0
     assert judge([best, near], [1, 4], proven=[False, False]).recommended == 0
+
+
+def chance_above(one, other):
+    """One-sided p-value of the corrected resampled t test, written out."""
+    gain = one - other
+    error = np.sqrt((1 / len(gain) + SHARE / (1 - SHARE)) * gain.var(ddof=1))
+    return stats.t.sf(gain.mean() / error, len(gain) - 1)
+
+
+def test_clear_means_below_a_twentieth_one_sided_and_corrected_for_the_number_of_models(rng):
+    """Gains about the limit: a factor of two, one degree of freedom or no correction decide otherwise."""
+    n_beating = n_best = 0
+    for _ in range(400):
+        count = int(rng.integers(2, 5))
+        floor = rng.normal(0.0, 0.05, 15)
+        scores = [floor + waves(rng, rng.uniform(0.2, 0.4), 0.3) for _ in range(count)]
+        scores[0] = scores[0] + rng.uniform(0.0, 0.6)
+        found = decide(scores, [1] * count, [True] * count, floor, SHARE)
+        chances = [chance_above(item, floor) for item in scores]
+        expected = multipletests(chances, alpha=LEVEL, method="holm")[0]
+        assert found.beating == tuple(expected)
+        n_beating += expected.sum() < count and any(expected)
+        if found.recommended is None:
+            continue
+        own, others = scores[found.recommended], np.delete(scores, found.recommended, axis=0)
+        chance = max(chance_above(own, np.maximum(item, floor)) for item in others)
+        assert found.is_best == (chance * len(others) < LEVEL)
+        n_best += found.is_best
+    assert n_beating > 100
+    assert n_best > 40
+
+
+def test_a_rival_that_explodes_does_not_hide_behind_its_noise(rng):
+    good, wild = waves(rng, 0.6, 0.05), waves(rng, 0.3, 0.05)
+    wild[3] = -1e6
+    assert compare_scores(good, wild, SHARE).p_value > LEVEL
+    assert judge([good, wild], [1, 1]).is_best
 
 
 @pytest.mark.parametrize("seed", range(20))
