@@ -499,6 +499,18 @@ def test_the_threshold_of_a_fold_is_chosen_on_the_others(rng):
     assert np.any(before != after)
 
 
+def test_the_threshold_of_a_later_time_is_chosen_on_the_times_before(rng):
+    rare, shares = rare_law(rng, 600)
+    folds, shares = np.repeat([0, 1, 2], 200), shares[:, 1]
+    before = named_out_of_fold(rare, shares, folds, in_order=True)
+    np.testing.assert_array_equal(before[folds == 0], shares[folds == 0] > 0.5)
+    turned = np.where(folds == 2, ~rare, rare)
+    np.testing.assert_array_equal(named_out_of_fold(turned, shares, folds, in_order=True), before)
+    turned = np.where(folds == 0, ~rare, rare)
+    after = named_out_of_fold(turned, shares, folds, in_order=True)
+    assert np.any(before[folds == 1] != after[folds == 1])
+
+
 def test_balanced_or_many_classes_need_no_threshold(rng):
     y = np.arange(90) % 3
     shares = rng.dirichlet(np.ones(3), size=90)
