@@ -37,6 +37,7 @@ from assay.report.trials.explaining.thresholds import (
 from assay.report.trials.scoring.metrics import ACCURACY, BALANCED, Judged, metric_of
 from assay.report.trials.scoring.resampling import Difference
 from assay.report.trials.trial import Outputs, Recipe
+from assay.report.trials.tuning import Tuning
 
 SLOPE, TOWNS = 4.0, {"Lyon": 0.0, "Nice": 3.0, "Brest": -2.0}
 
@@ -131,6 +132,7 @@ def test_effects_of_every_model_are_measured_out_of_fold(law):
         assert slope == pytest.approx(SLOPE, rel=0.2)
         level = dict(zip(town.names, town.curves[:, 0], strict=True))
         assert level["Nice"] - level["Brest"] == pytest.approx(5.0, abs=1.0)
+        assert abs(size.curves.mean()) < 1e-9 * np.ptp(size.curves)  # around 0, whatever the target's level
         assert np.isfinite(size.errors).all()
         assert (size.errors < 2).all()
     assert found.recommended.effects == found.explanation.effects
@@ -388,6 +390,30 @@ def test_the_learning_curve_learns_from_a_quarter_and_a_half_inside_each_other(r
     assert seen[0].rows < seen[2].rows
     few = tuple(part[:30] for part in rows)
     assert learning_curve(fit, [few], np.array([0.0]), **options) is None
+
+
+@pytest.mark.parametrize("kind", ["times", "groups"])
+def test_the_learning_curve_learns_from_the_latest_rows_and_from_whole_groups(rng, kind):
+    learnt: list[np.ndarray] = []
+    rows = (np.zeros((400, 1)), rng.normal(size=400), np.zeros((3, 1)))
+    known = rng.permutation(400).astype(float) if kind == "times" else rng.integers(0, 40, 400)
+    learning_curve(
+        lambda number, some: learnt.append(some),
+        [rows],
+        np.array([1.0]),
+        judge=lambda model, number: 0.0,
+        score_name="R²",
+        seed=0,
+        share=0.5,
+        tunings=[Tuning(**{kind: known})],
+    )
+    assert len(learnt) == 2
+    for some, n_rows in zip(learnt, (100, 200), strict=True):
+        if kind == "times":
+            assert sorted(known[some]) == list(range(400 - n_rows, 400))
+        else:
+            assert n_rows - 30 < len(some) <= n_rows
+            assert not set(known[some]) & set(np.delete(known, some))
 
 
 @pytest.mark.parametrize("metric", ["log-loss", "auc", "f1"])

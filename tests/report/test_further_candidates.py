@@ -71,6 +71,16 @@ def test_the_target_of_a_split_does_not_change_its_own_prediction(rng):
     assert not np.allclose(after[1].predictions, before[1].predictions)
 
 
+def test_splits_that_follow_in_time_are_weighed_by_those_before(rng):
+    parts, y, said = made_answers(rng)
+    answers, _ = stacked_answers(said, parts, y, folds=3, classes=None, in_order=True)
+    own = [np.column_stack([member[split].predictions for member in said]) for split in range(3)]
+    assert_allclose(answers[0].predictions, own[0].mean(axis=1))
+    assert_allclose(answers[1].predictions, own[1] @ convex_weights(own[0], y[parts[0].test]))
+    known = np.concatenate([parts[0].test, parts[1].test])
+    assert_allclose(answers[2].predictions, own[2] @ convex_weights(np.vstack(own[:2]), y[known]))
+
+
 def test_light_members_are_left_out():
     kept, weights = heavy_members(np.array([0.6, 0.005, 0.395]))
     assert kept.tolist() == [0, 2]

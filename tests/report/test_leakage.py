@@ -180,6 +180,14 @@ def test_rows_of_one_person_are_told_where_they_are_alike(rng):
     assert alarms(Data.from_frame(towns, own + 0.3 * rng.normal(size=200)), "regression") == ()
 
 
+@pytest.mark.parametrize(("n_people", "told"), [(8, False), (40, True), (200, False)])
+def test_moderate_likeness_within_many_people_of_several_rows_is_told(rng, n_people, told):
+    people = np.arange(200) % n_people
+    frame = pd.DataFrame({"patient_id": [f"p{person}" for person in people], "x": rng.normal(size=200)})
+    y = rng.normal(size=n_people)[people] + 0.8 * rng.normal(size=200)
+    assert any("--group" in told_of for told_of in alarms(Data.from_frame(frame, y), "regression")) == told
+
+
 def test_a_score_that_leaves_nothing_to_err_about_is_told_to_be_rare(classification):
     assert classification.alarms == ()
     perfect = dataclasses.replace(classification.recommended, score=1.0, scores=np.ones(5))
