@@ -5,9 +5,12 @@ Kν. Moving ν_i up gains `rise`, moving it down costs `fall`: they differ by th
 is a maximum when no rise exceeds a fall (with an intercept), or 0 lies between them in every row (without).
 """
 
-import numpy as np
+from typing import Any
 
-from assay.loops import compiled, inlined, searching
+import numpy as np
+from numba.extending import overload
+
+from assay.loops import choices, compiled, inlined, searching
 
 SECOND_ORDER, MAX_VIOLATING_PAIR, RANDOM = 0, 1, 2
 
@@ -73,9 +76,21 @@ def dual_value(gradient, nu, target, epsilon):  # type: ignore[no-untyped-def]
     return value
 
 
-@inlined
-def copy_line(form, i):  # type: ignore[no-untyped-def]
-    """Line i of the Gram matrix of some rows, from that of the table, unless it is there."""
+def copy_line(form: Any, i: int) -> None:
+    """Line i of a Gram matrix, made unless it is there; for compiled loops only.
+
+    `form` is that of `GramLines`, or that of a machine of two classes; see `assay.solvers.rkhs.small`.
+    """
+    raise NotImplementedError("copy_line is called inside compiled loops.")
+
+
+@overload(copy_line, jit_options=choices())
+def _copied_line(form, i):  # type: ignore[no-untyped-def]
+    return line_of_rows if len(form) == 4 else line_of_classes
+
+
+def line_of_rows(form, i):  # type: ignore[no-untyped-def]
+    """A line of the Gram matrix of some rows, from that of the table."""
     lines, known, whole, rows = form
     if not known[i]:
         source, line = whole[rows[i]], lines[i]
@@ -84,11 +99,51 @@ def copy_line(form, i):  # type: ignore[no-untyped-def]
         known[i] = True
 
 
+def line_of_classes(form, i):  # type: ignore[no-untyped-def]
+    """A line of the Gram matrix of two classes, from the blocks of each and the one across."""
+    lines, known, own, cross, spot = form
+    if not known[i]:
+        _, n_first, n_second, a, a_column, b, b_column, row, column = spot
+        line = lines[i]
+        if i < n_first:
+            source = own[a + i]
+            for k in range(n_first):
+                line[k] = source[a_column + k]
+            source = cross[row + i]
+            for k in range(n_second):
+                line[n_first + k] = source[column + k]
+        else:
+            j = i - n_first
+            for k in range(n_first):
+                line[k] = cross[row + k, column + j]
+            source = own[b + j]
+            for k in range(n_second):
+                line[n_first + k] = source[b_column + k]
+        known[i] = True
+
+
 @compiled
 def copy_lines(form, places):  # type: ignore[no-untyped-def]
     """Some lines of the Gram matrix of some rows."""
     for i in places:
         copy_line(form, i)
+
+
+LOWEST_RANK, HIGHEST_RANK = np.int64(-(2**63)), np.int64(2**63 - 1)
+SIGN, REST = np.int64(63), np.int64(2**63 - 1)
+
+
+@inlined
+def rank(value):  # type: ignore[no-untyped-def]
+    """A whole number in the order of the values: vector code finds the largest of those, not of floats."""
+    bits = np.float64(value).view(np.int64)
+    return bits ^ ((bits >> SIGN) & REST)
+
+
+@inlined
+def of_rank(place):  # type: ignore[no-untyped-def]
+    """The value of a rank."""
+    return np.int64(place ^ ((place >> SIGN) & REST)).view(np.float64)
 
 
 @searching
@@ -109,10 +164,11 @@ def pair_steps(form, diagonal, box, epsilon, nu, gradient, limits, rule, draws):
     for k in range(n):
         above[k] = rise(0.0, nu[k], upper[k], epsilon)
         below[k] = fall(0.0, nu[k], lower[k], epsilon)
-    highest, lowest = -np.inf, np.inf
+    top, bottom = LOWEST_RANK, HIGHEST_RANK
     for k in range(n):
-        highest = max(highest, gradient[k] + above[k])
-        lowest = min(lowest, gradient[k] + below[k])
+        top = max(top, rank(gradient[k] + above[k]))
+        bottom = min(bottom, rank(gradient[k] + below[k]))
+    highest, lowest = of_rank(top), of_rank(bottom)
     step = 0
     while step < max_iter and highest - lowest > tol:
         step += 1
@@ -125,12 +181,15 @@ def pair_steps(form, diagonal, box, epsilon, nu, gradient, limits, rule, draws):
             j = place_of(lowest, gradient, below) if rule == MAX_VIOLATING_PAIR else 0
         copy_line(form, i)
         if rule == SECOND_ORDER:
-            best, base, floor = 0.0, diagonal[i], 1e-12 * diagonal[i] + 1e-300
+            line, base, floor = K[i], diagonal[i], 1e-12 * diagonal[i] + 1e-300
+            most = rank(0.0)
             for k in range(n):
-                excess = max(highest - gradient[k] - below[k], 0.0)
-                gains[k] = excess * excess / max(base + diagonal[k] - 2.0 * K[i, k], floor)
-                best = max(best, gains[k])
-            j = first_of(best, gains)
+                excess = highest - gradient[k] - below[k]
+                excess = excess if excess > 0.0 else 0.0
+                bend = base + diagonal[k] - 2.0 * line[k]
+                gains[k] = excess * excess / (bend if bend > floor else floor)
+                most = max(most, rank(gains[k]))
+            j = first_of(of_rank(most), gains)
         copy_line(form, j)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], 1e-12 * diagonal[i] + 1e-300)
         room_i, room_j = room_above(nu[i], upper[i], epsilon), room_below(nu[j], lower[j], epsilon)
@@ -142,12 +201,14 @@ def pair_steps(form, diagonal, box, epsilon, nu, gradient, limits, rule, draws):
             above[k] = rise(0.0, nu[k], upper[k], epsilon)
             below[k] = fall(0.0, nu[k], lower[k], epsilon)
         # The slopes of the next step are looked at as they are made.
-        highest, lowest = -np.inf, np.inf
+        first, second = K[i], K[j]
+        top, bottom = LOWEST_RANK, HIGHEST_RANK
         for k in range(n):
-            slope = gradient[k] - length * (K[i, k] - K[j, k])
+            slope = gradient[k] - length * (first[k] - second[k])
             gradient[k] = slope
-            highest = max(highest, slope + above[k])
-            lowest = min(lowest, slope + below[k])
+            top = max(top, rank(slope + above[k]))
+            bottom = min(bottom, rank(slope + below[k]))
+        highest, lowest = of_rank(top), of_rank(bottom)
     return step, highest - lowest
 
 
