@@ -130,11 +130,11 @@ def training_gram(kernel: Kernel, X: Any) -> NDArray:
         _require_symmetric(kernel.cross(probe, probe), "The kernel function")
     # A positive semi-definite matrix is nowhere larger than on its diagonal.
     if not isinstance(kernel, Custom) and not np.isfinite(kernel.diagonal(X)).all():
-        raise _overflow(kernel)
+        raise overflow(kernel)
     with np.errstate(over="ignore", invalid="ignore"):
         gram = kernel.gram(X)
         if not np.isfinite(gram.sum(dtype=np.float64)):
-            raise _overflow(kernel)
+            raise overflow(kernel)
     return gram
 
 
@@ -155,7 +155,7 @@ def require_range(kernel: Kernel, X: Any) -> None:
         return
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(kernel.diagonal(X)).all():
-            raise _overflow(kernel)
+            raise overflow(kernel)
 
 
 HOPELESS = 2.0**72
@@ -173,7 +173,8 @@ def require_finite(coef: NDArray, cost: float, kernel: Kernel, X: Any, *, solved
         )
 
 
-def _overflow(kernel: Kernel) -> ValueError:
+def overflow(kernel: Kernel) -> ValueError:
+    """The error for values of a kernel that are no numbers."""
     return ValueError(
         f"The kernel {kernel_name(kernel)} overflows on these rows or is not a number: scale the columns "
         "(StandardScaler) or give a smaller 'gamma'."

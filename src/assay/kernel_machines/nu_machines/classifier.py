@@ -18,7 +18,7 @@ from assay.kernel_machines.nu_machines.share import (
     share_claims,
 )
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
 from assay.rows import MemoryRows
@@ -215,13 +215,13 @@ class NuSVC(SupportVectorClassifier):
         halves = [self.nu * float(standing.problem.cost.sum()) / 2 for standing in standings]
         return [Told(each, (half, half), -1.0) for each, half in zip(standings, halves, strict=True)]
 
-    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
+    def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)
         single = dtype == np.float32
         told = self._told(standings)
         return [*claims, *share_claims(told, self.nu, self.tol, single=single, source=self._source)]
 
-    def _implied(self, machines: list[MachineData], standings: list[Standing], n: int) -> dict[str, Any]:
+    def _implied(self, machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
         implied = super()._implied(machines, standings, n)
         implied.pop("leave_one_out_bound_", None)  # the cost changes when a row is left out
         return {**implied, **described(self._told(standings), self.tol)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from assay.kernel_machines.support_vectors.base import (
     values_block,
 )
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
 from assay.losses import Hinge
 from assay.models.capabilities import require_memory
 from assay.parameters import Domain
@@ -169,7 +169,7 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         # Divided by ρ it is a machine whose level is 1, with costs s/ρ.
         rho = self.nu * float(data.problem.cost.sum()) / float(solution.coef.sum())
         data = _at_level(data, rho)
-        (standing,) = self._judge([data], [solution], opened.X.dtype)
+        standings = self._judge([data], [solution], opened.X.dtype)
         support = np.flatnonzero(solution.coef)
         self.support_ = data.rows[support].astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
@@ -180,7 +180,7 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         self.intercept_ = -self.offset_
         self.n_iter_ = solution.n_iter
         self.fit_status_, self.shape_fit_ = int(not self.converged_), opened.X.shape
-        self.__dict__.update(self._implied(data, standing, rho, opened.X.shape[0]))
+        self.__dict__.update(self._implied(standings, rho, opened.X.shape[0]))
         return self
 
     def _opened_machine(self, data: MemoryRows, *, fitting: bool) -> MachineData:
@@ -209,14 +209,14 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
     def _told(self, standing: Standing) -> Told:
         return Told(standing, (self.nu * float(standing.problem.cost.sum()), 0.0), -1.0)
 
-    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
+    def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)
         told, single = [self._told(each) for each in standings], dtype == np.float32
         return [*claims, *share_claims(told, self.nu, self.tol, single=single, source=self._source)]
 
-    def _implied(self, data: MachineData, standing: Standing, rho: float, n: int) -> dict[str, Any]:
+    def _implied(self, standings: Standings, rho: float, n: int) -> dict[str, Any]:
         """Slacks, sets and norm in the unit of α, and both values of the problem of ν."""
-        told, unit = self._told(standing), implied([data], [standing], n)
+        told, unit = self._told(standings[0]), implied(standings.machines, standings, n)
         norm = rho * unit["rkhs_norm_"]
         return {
             "slack_": rho * unit["slack_"],
@@ -277,12 +277,12 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         data = _at_level(self._opened_machine(opened, fitting=False), rho)
         coefs = np.zeros((opened.X.shape[0], 1))
         coefs[self.support_] = self.dual_coef_.T / rho
-        (standing,) = self._standings([data], coefs, np.zeros(1))
-        pairs = self._stored(self._implied(data, standing, rho, opened.X.shape[0]), opened)
+        standings = self._standings([data], coefs, np.zeros(1))
+        pairs = self._stored(self._implied(standings, rho, opened.X.shape[0]), opened)
         pairs["intercept_"] = self.intercept_, -self.offset_
         pairs["n_support_"] = self.n_support_, np.array([len(self.support_)])
         single = self.dual_coef_.dtype == np.float32
-        claims = self._claims([standing], self.dual_coef_.dtype)
+        claims = self._claims(standings, self.dual_coef_.dtype)
         return Certificates([*claims, stored_certificate(pairs, self._source, single=single)])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay import parameters
 from assay.kernel_machines.nu_machines.share import SHARE_DOMAINS, Told, described, share_claims
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
 from assay.kernel_machines.support_vectors.regression import MachineRegressor
 from assay.losses import EpsilonInsensitive, SidedLoss
 from assay.parameters import Domain
@@ -152,12 +152,12 @@ class NuSVR(MachineRegressor):
         half = self.nu * float(standing.problem.cost.sum()) / 2
         return Told(standing, (half, half), self.epsilon_, target)
 
-    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
+    def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)
-        (standing,) = standings
+        standing = standings[0]
         told, single = self._told(standing, standing.problem.target), dtype == np.float32
         return [*claims, *share_claims([told], self.nu, self.tol, single=single, source=self._source)]
 
-    def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
-        told = self._told(standing, machine.problem.target)
-        return {**super()._implied(machine, standing, n), **described([told], self.tol)}
+    def _implied(self, machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
+        told = self._told(standings[0], standings[0].problem.target)
+        return {**super()._implied(machines, standings, n), **described([told], self.tol)}

@@ -14,6 +14,7 @@ from assay.base import IterativeModel
 from assay.certificates import Certificates
 from assay.kernel_machines.kernel_ridge.gram_system import (
     GramSystem,
+    overflow,
     require_psd,
     require_range,
     training_gram,
@@ -23,7 +24,9 @@ from assay.kernel_machines.support_vectors.certificates import machine_certifica
 from assay.kernel_machines.support_vectors.machine import (
     Limit,
     MachineData,
-    Standing,
+    Machines,
+    Solved,
+    Standings,
     machine_products,
     solve_constrained,
     solve_machine,
@@ -38,8 +41,19 @@ from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, ordered_map
 from assay.solvers.rkhs.box import RULES, BoxOptions
+from assay.solvers.rkhs.judging import GAP, HIGH, LOSS, LOW, PRIMAL, SQUARED_NORM
 from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
+from assay.solvers.rkhs.small import (
+    ALONE,
+    CONVERGED,
+    INTERCEPT,
+    N_ITER,
+    REACH,
+    SMALL,
+    SmallMachines,
+    solve_small,
+)
 
 INSTEAD = (
     "map the rows by Nystroem, and fit LinearSVC, LogisticRegression or Ridge to what comes out, which stream"
@@ -140,13 +154,15 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
 
     def _solve_all(
         self, X: Any, y: Any, machines: Sequence[MachineData]
-    ) -> tuple[Sequence[MachineData], list[RKHSSolution]]:
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution] | Solved]:
         """Solve every machine; several at a time where nobody watches.
 
         With a constraint the cost at which the penalty gives the same is found, and becomes `C_`.
         """
         keeps = "_start" in self.__dict__
         options, watch = self._options(X, y, len(machines))
+        if isinstance(machines, Machines) and watch.is_idle and self._are_small(machines):
+            return machines, self._solve_small(machines, options)
         starts = self.__dict__.pop("_start", None) or [None] * len(machines)
         limit = self._limit
 
@@ -178,6 +194,43 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
             self._solved = solutions
         return machines, solutions
 
+    def _are_small(self, machines: Machines) -> bool:
+        """Whether each machine is solved by one compiled call: see `assay.solvers.rkhs.small`."""
+        usual = self.working_set == "second_order" and not self.history and self._limit is None
+        own = type(self)._solve_one is SupportVectorModel._solve_one and "_start" not in self.__dict__
+        placed = self.fit_intercept and bool(machines.spans) and int(machines.sizes.max()) <= SMALL
+        return usual and own and placed and machines.problem.loss.cornered
+
+    def _solve_small(self, machines: Machines, options: BoxOptions) -> Solved:
+        """Solve all machines by a compiled call each; those that it leaves unfinished by pairs."""
+        problem, kernel = machines.problem, self.kernel_
+        upper, lower = machines.box
+        epsilon = float(problem.loss.row_form.epsilon)
+        stack = SmallMachines(problem.target, upper, lower, epsilon, machines.spans)
+        gram: Any = machines.gram
+        if gram is None:
+            table = machines.X[machines.order].astype(np.float64)
+            gram = kernel._open(table, table), table.shape[0]
+        limits = {"tol": options.tol, "max_iter": options.max_iter}
+        coef, products, numbers = solve_small(stack, gram, **limits)
+        if not np.isfinite(products.sum()):
+            raise overflow(kernel)
+        converged, n_iter = numbers[:, CONVERGED] > 0, numbers[:, N_ITER].astype(np.intp)
+        for m in np.flatnonzero(~converged & (n_iter < options.max_iter)).tolist():
+            start = int(machines.sizes[:m].sum())
+            part = slice(start, start + int(machines.sizes[m]))
+            left = options._replace(max_iter=options.max_iter - int(n_iter[m]))
+            at = numbers[m, INTERCEPT]
+            begun = RKHSSolution(coef[part], at, (at, at), products[part], 0, False, [])
+            solution = solve_machine(kernel, machines[m], left, begun)
+            coef[part], products[part] = solution.coef, solution.products
+            numbers[m, INTERCEPT], numbers[m, ALONE] = solution.intercept, 0.0
+            converged[m], n_iter[m] = solution.converged, n_iter[m] + solution.n_iter
+        alone = numbers[:, ALONE] > 0
+        return Solved(
+            coef, products, numbers[:, INTERCEPT], n_iter, converged, reach=numbers[:, REACH], alone=alone
+        )
+
     def _solve_one(self, data: MachineData, options: BoxOptions, start: RKHSSolution | None) -> RKHSSolution:
         """The solution of one machine, from one to start at where there is one."""
         return solve_machine(self.kernel_, data, options, start)
@@ -197,35 +250,34 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         return options, watch
 
     def _judge(
-        self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any
-    ) -> list[Standing]:
+        self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution] | Solved, dtype: Any
+    ) -> Standings:
         """Measure the solutions, set what certifies them, and warn where a machine has not converged."""
-        coefs, products = [one.coef for one in solutions], [one.products for one in solutions]
-        intercepts = np.array([one.intercept for one in solutions])
-        standings = stand_all(self.kernel_, machines, coefs, intercepts, products)
+        solved = solutions if isinstance(solutions, Solved) else Solved.of(solutions)
+        standings = stand_all(self.kernel_, machines, solved)
         self.certificates_ = Certificates(self._claims(standings, dtype))
-        self.dual_gap_ = max(standing.gap.relative for standing in standings)
+        self.dual_gap_ = float(standings.relative.max())
         self.optimality_ = self.certificates_[1].value
         # Pairs may creep for ever where rounding alone keeps them apart: the gap decides.
-        judged = zip(solutions, standings, strict=True)
-        self.converged_ = all(one.converged or standing.gap.relative <= self.tol for one, standing in judged)
+        self.converged_ = bool((solved.converged | (standings.relative <= self.tol)).all())
         if self.history:
-            self.history_ = [np.array(solution.trace) for solution in solutions]
+            self.history_ = [np.array(trace) for trace in solved.traces]
         if not self.converged_:
-            ended = max(solution.n_iter for solution in solutions)
-            warn_of_gap(self, ended, int(self.max_iter), self.dual_gap_)
+            warn_of_gap(self, int(solved.n_iter.max()), int(self.max_iter), self.dual_gap_)
         return standings
 
-    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
+    def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         return machine_certificates(standings, self.tol, single=dtype == np.float32, source=self._source)
 
-    def _standings(self, machines: Sequence[MachineData], coefs: Array, intercepts: Array) -> list[Standing]:
+    def _standings(self, machines: Sequence[MachineData], coefs: Array, intercepts: Array) -> Standings:
         """The machines measured from stored coefficients, one column each, on kernel values made afresh."""
         digits = 1e-6 if self.dual_coef_.dtype == np.float32 else 1e-13
         columns = [coefs[data.rows, place] for place, data in enumerate(machines)]
         pairs = zip(machines, columns, strict=True)
         products = [machine_products(self.kernel_, data, coef) for data, coef in pairs]
-        return stand_all(self.kernel_, machines, columns, intercepts, products, digits=digits)
+        nothing = np.zeros(len(columns))
+        given = Solved(np.concatenate(columns), np.concatenate(products), intercepts, nothing, nothing)
+        return stand_all(self.kernel_, machines, given, digits=digits)
 
     def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:
         """What is kept beside what the rows give again; violations that small are rounding."""
@@ -258,31 +310,38 @@ def draws_of(random_state: Any) -> Callable[[int], NDArray[np.int64]]:
     return draws
 
 
-def uniqueness(kernel: Kernel, machines: Sequence[MachineData], standings: Sequence[Standing]) -> NDArray:
+def uniqueness(kernel: Kernel, machines: Sequence[MachineData], standings: Standings) -> NDArray:
     """Whether the coefficients of each machine are the only ones."""
-    pairs = zip(machines, standings, strict=True)
-    return np.array([has_unique_coefficients(kernel, data, standing) for data, standing in pairs])
+    alone = np.zeros(len(standings), dtype=np.bool_) if standings.alone is None else standings.alone.copy()
+    for place in np.flatnonzero(~alone).tolist():
+        alone[place] = has_unique_coefficients(kernel, machines[place], standings[place])
+    return alone
 
 
-def implied(machines: Sequence[MachineData], standings: Sequence[Standing], n: int) -> dict[str, Any]:
+def implied(machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
     """What the coefficients of machines on n rows imply, a line per machine (none for one)."""
+    stack, numbers, several = standings.machines, standings.numbers, len(standings) > 1
+    places = stack.rows
+    if several:
+        places = places + np.repeat(n * np.arange(len(stack.sizes)), stack.sizes)
 
-    def spread(parts: list[NDArray]) -> NDArray:
-        table = np.zeros((len(machines), n), dtype=parts[0].dtype)
-        for line, data, part in zip(table, machines, parts, strict=True):
-            line[data.rows] = part
-        return table[0] if len(machines) == 1 else table
+    def spread(values: NDArray) -> NDArray:
+        if not several and len(values) == n:
+            return values.copy()
+        table = np.zeros(len(stack.sizes) * n, dtype=values.dtype)
+        table[places] = values
+        return table.reshape(-1, n) if several else table
 
-    gaps = [standing.gap for standing in standings]
+    primal = numbers[:, PRIMAL].copy()
     return {
-        "slack_": spread([standing.slack for standing in standings]),
-        "kkt_violations_": spread([standing.violations for standing in standings]),
-        "point_sets_": spread([standing.sets for standing in standings]),
-        "intercept_interval_": np.array([standing.interval for standing in standings]),
-        "rkhs_norm_": np.sqrt([gap.squared_norm for gap in gaps]),
-        "primal_value_": np.array([gap.primal for gap in gaps]),
-        "dual_value_": np.array([gap.dual for gap in gaps]),
-        "loss_value_": np.array([float(gap.row_loss.sum()) for gap in gaps]),
+        "slack_": spread(standings.slack),
+        "kkt_violations_": spread(standings.violations),
+        "point_sets_": spread(standings.sets),
+        "intercept_interval_": numbers[:, [LOW, HIGH]],
+        "rkhs_norm_": np.sqrt(numbers[:, SQUARED_NORM]),
+        "primal_value_": primal,
+        "dual_value_": primal - numbers[:, GAP],
+        "loss_value_": numbers[:, LOSS].copy(),
     }
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from assay.certificates import Certificate, agreement, at_most
-from assay.kernel_machines.support_vectors.machine import Standing
+from assay.kernel_machines.support_vectors.machine import Standings
+from assay.solvers.rkhs.judging import BEYOND, IMBALANCE, SCALE, VIOLATION
 
 
-def machine_certificates(
-    standings: Sequence[Standing], tol: float, *, single: bool, source: str
-) -> list[Certificate]:
+def machine_certificates(standings: Standings, tol: float, *, single: bool, source: str) -> list[Certificate]:
     """Duality gap, optimality conditions row by row, and feasibility of the dual point."""
-    gap = max(standing.gap.relative for standing in standings)
-    violation = max(float(standing.violations.max(initial=0.0)) for standing in standings)
-    outside = max(max(standing.outside, standing.imbalance) for standing in standings)
+    numbers = standings.numbers
+    gap, violation = standings.relative.max(), numbers[:, VIOLATION].max()
+    outside = numbers[:, [BEYOND, IMBALANCE]].max()
     # A row that is off by v could raise the dual by v²/(4κ²): no more than the gap, κ² the largest k(x, x).
-    allowed = max(2 * np.sqrt(standing.reach * tol * standing.gap.scale) for standing in standings)
+    allowed = 2 * np.sqrt(tol * (standings.reach * numbers[:, SCALE]).max())
     return [
         at_most(
             "The objective is this close to its minimum, by a feasible point of the dual.",

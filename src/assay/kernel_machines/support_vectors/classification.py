@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,25 +13,38 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates, at_most
 from assay.kernel_machines.approximation import OnFeatures, feature_values
+from assay.kernel_machines.kernel_ridge.gram_system import require_range
 from assay.kernel_machines.support_vectors.base import SupportVectorModel, implied, values_block
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
 from assay.kernel_machines.support_vectors.leave_one_out import leave_one_out_error, xi_alpha_bound
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import (
+    MachineData,
+    Machines,
+    Solved,
+    Standing,
+    Standings,
+)
 from assay.kernel_machines.support_vectors.pairs import (
     Duel,
     class_scores,
     classes_of,
+    duel_table,
     duels,
     packed,
     unpacked,
 )
 from assay.kernel_machines.support_vectors.probabilities import class_probabilities, inverse_temperature
+from assay.kernels import Custom, Precomputed
 from assay.losses import Hinge, SidedLoss
 from assay.models.capabilities import require_memory
 from assay.models.classes import Classifier, class_factors
 from assay.rows import Block, MemoryRows, Rows, is_external
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
+from assay.solvers.rkhs.small import Span
+
+FEW_ROWS = 600
+"""Rows up to which one Gram matrix of all of them is made for the machines of several classes."""
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -82,15 +96,12 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         self._set_strength(float(weights.sum()))
         machines, solutions = self._solved_machines(X, y, opened)
         codes = opened.y.astype(np.intp)
-        standings = self._judge(machines, solutions, opened.X.dtype)
-        coefs = np.zeros((opened.X.shape[0], len(machines)))
-        for place, (data, solution) in enumerate(zip(machines, solutions, strict=True)):
-            coefs[data.rows, place] = solution.coef
-        intercepts = np.array([solution.intercept for solution in solutions])
-        self._store(opened, codes, coefs, intercepts)
+        solved = solutions if isinstance(solutions, Solved) else Solved.of(solutions)
+        standings = self._judge(machines, solved, opened.X.dtype)
+        self._store(opened, codes, standings.machines, solved)
         self._positive = codes == 1
         self.__dict__.update(self._implied(machines, standings, opened.X.shape[0]))
-        self.n_iter_ = np.array([solution.n_iter for solution in solutions], dtype=np.int32)
+        self.n_iter_ = solved.n_iter.astype(np.int32)
         self.fit_status_, self.shape_fit_ = int(not self.converged_), opened.X.shape
         if self.probability is True:
             self.inverse_temperature_ = inverse_temperature(self, X, y, sample_weight)
@@ -98,10 +109,9 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
 
     def _solved_machines(
         self, X: Any, y: Any, opened: MemoryRows
-    ) -> tuple[list[MachineData], list[RKHSSolution]]:
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution] | Solved]:
         """The machines and their solutions."""
-        machines, solutions = self._solve_all(X, y, self._opened_machines(opened, fitting=True))
-        return list(machines), solutions
+        return self._solve_all(X, y, self._opened_machines(opened, fitting=True))
 
     def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
         """What each machine charges: the rows of a third class have a factor of 0."""
@@ -143,12 +153,51 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
             machines.append(self._machine(X, gram, rows, problem))
         return machines
 
-    def _opened_machines(self, data: MemoryRows, *, fitting: bool) -> list[MachineData]:
+    def _opened_machines(self, data: MemoryRows, *, fitting: bool) -> Sequence[MachineData]:
         """The machines of opened rows."""
         assert data.y is not None
         codes = data.y.astype(np.intp)
+        cost = self.C_ * self._costs(codes, data.weight)
+        if len(self._duels) > 1 and self.multi_class == "ovo":
+            machines = self._duelling(data.X, codes, cost)
+            if fitting and self._takes_blocks(machines):
+                return machines
+            if isinstance(self.kernel_, (Precomputed, Custom)):
+                gram = self._gram_of(data.X, fitting=fitting)
+                machines.gram = None if gram is None else gram[np.ix_(machines.order, machines.order)]
+            else:
+                machines.gram = self._gram_of(data.X[machines.order], fitting=fitting)
+            return machines
         gram = self._gram_of(data.X, fitting=fitting)
-        return self._machines(data.X, codes, self.C_ * self._costs(codes, data.weight), gram)
+        if len(self._duels) > 1 or gram is None or not cost.all():
+            return self._machines(data.X, codes, cost, gram)
+        sign, n = np.where(codes == 1, 1.0, -1.0), len(codes)
+        problem: RKHSProblem[Any] = RKHSProblem(self._loss(), sign, cost, self.fit_intercept)
+        return Machines(problem, np.arange(n), np.array([n]), data.X, gram, [Span(0, n)])
+
+    def _duelling(self, X: Any, codes: NDArray[np.intp], cost: Array) -> Machines:
+        """A machine for each two classes, on rows sorted by class."""
+        order = np.argsort(codes, kind="stable")
+        if not cost.all():
+            order = order[cost[order] > 0]
+        counts = np.bincount(codes[order], minlength=len(self.classes_))
+        ends = np.cumsum(counts).tolist()
+        parts = list(zip([0, *ends], ends, strict=False))
+        spans = [Span(*parts[i], *parts[j]) for i, j in self._duels]  # type: ignore[misc]
+        rows = order[np.concatenate([np.arange(*part) for span in spans for part in (span[:2], span[2:])])]
+        lengths = np.array([[a_end - a, b_end - b] for a, a_end, b, b_end in spans])
+        sign = np.repeat(np.tile([1.0, -1.0], len(spans)), lengths.ravel())
+        problem: RKHSProblem[Any] = RKHSProblem(self._loss(), sign, cost[rows], self.fit_intercept)
+        return Machines(problem, rows, lengths.sum(axis=1), X, None, spans, order)
+
+    def _takes_blocks(self, machines: Machines) -> bool:
+        """Whether blocks of the Gram matrix serve, each made when a machine asks for it."""
+        kernel = self.kernel_
+        given = isinstance(kernel, (Precomputed, Custom)) or not kernel.positive_definite
+        if given or len(machines.order) <= FEW_ROWS or not self._are_small(machines):
+            return False
+        require_range(kernel, machines.X)
+        return True
 
     def _predictions_of(self, values: NDArray) -> NDArray:
         """Places of the classes, from values of shape (n_rows, n_models, n_machines)."""
@@ -166,19 +215,30 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
     def _duels(self) -> list[Duel]:
         return duels(len(self.classes_), against_rest=self.multi_class == "ovr")
 
-    def _store(self, data: MemoryRows, codes: NDArray[np.intp], coefs: Array, intercepts: Array) -> None:
+    def _store(self, data: MemoryRows, codes: NDArray[np.intp], machines: Machines, solved: Solved) -> None:
         """What predictions read, support vectors sorted by class."""
-        support = np.flatnonzero(coefs.any(axis=1))
-        support = support[np.argsort(codes[support], kind="stable")]
+        n, dtype = len(codes), data.X.dtype
+        if machines.order is None:
+            coefs, start = np.zeros((n, len(machines))), 0
+            for place, size in enumerate(machines.sizes.tolist()):
+                part = slice(start, start + size)
+                coefs[machines.rows[part], place] = solved.coef[part]
+                start += size
+            support = np.flatnonzero(coefs.any(axis=1))
+            support = support[np.argsort(codes[support], kind="stable")]
+            columns = packed(coefs[support], codes[support], len(self.classes_), self._duels)
+        else:
+            table = duel_table(solved.coef, machines.spans, self._duels, len(machines.order))
+            there = table.any(axis=0)
+            support, columns = machines.order[there], table[:, there]
         self.support_ = support.astype(np.int32)
         self.support_vectors_ = data.X[support]
         if self._is_precomputed:
-            self.support_vectors_ = np.empty((0, 0), dtype=data.X.dtype)
+            self.support_vectors_ = np.empty((0, 0), dtype=dtype)
         self.n_support_ = np.bincount(codes[support], minlength=len(self.classes_)).astype(np.int32)
-        columns = packed(coefs[support], codes[support], len(self.classes_), self._duels)
-        self.dual_coef_, self.intercept_ = columns.astype(data.X.dtype), intercepts.astype(data.X.dtype)
+        self.dual_coef_, self.intercept_ = columns.astype(dtype), solved.intercepts.astype(dtype)
 
-    def _implied(self, machines: list[MachineData], standings: list[Standing], n: int) -> dict[str, Any]:
+    def _implied(self, machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
         """Slacks, sets, norms and values of the machines; the leave-one-out bound of two classes."""
         described = implied(machines, standings, n)
         with np.errstate(divide="ignore"):

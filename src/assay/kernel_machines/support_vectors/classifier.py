@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from assay.kernel_machines.approximation import APPROXIMATION
 from assay.kernel_machines.bounds import RiskBound, hinge_risk_bound
 from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standings
 from assay.kernel_machines.support_vectors.selection import SelectsMachines
 from assay.losses import SidedLoss
 from assay.losses import loss as named_loss
@@ -227,7 +227,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
         assert isinstance(loss, SidedLoss)
         return loss
 
-    def _implied(self, machines: list[MachineData], standings: list[Standing], n: int) -> dict[str, Any]:
+    def _implied(self, machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
         alone = uniqueness(self.kernel_, machines, standings)
         return {**super()._implied(machines, standings, n), "alpha_unique_": alone}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from assay.certificates import Certificates, at_least
 from assay.kernel_machines.kernel_ridge.gram_system import require_range
 from assay.kernel_machines.support_vectors.base import MACHINE_DOMAINS
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standings
 from assay.parameters import Domain
 from assay.rows import MemoryRows
 from assay.solvers.rkhs.box import BoxOptions
@@ -188,7 +188,7 @@ class HardMarginSVC(SupportVectorClassifier):
         mass = float(np.abs(solution.coef).sum())
         return 2 * norm / mass if mass > 0 else np.inf
 
-    def _claims(self, standings: Sequence[Standing], dtype: Any) -> list[Any]:
+    def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)
         (standing,) = standings
         smallest = 1.0 - float(standing.slack.max())

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernel_machines.support_vectors.machine import MARGIN, MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.kernels import Kernel
 from assay.kernels.stationary import Stationary
+from assay.solvers.rkhs.judging import MARGIN
 
 
 def xi_alpha_bound(data: MachineData, standing: Standing, kernel: Kernel, C: float) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,18 @@ from assay.kernels import Kernel
 from assay.losses import SidedLoss
 from assay.solvers.rkhs.box import BoxOptions, exact_products, solve_box
 from assay.solvers.rkhs.constraint import strength_of_budget, strength_of_radius
+from assay.solvers.rkhs.judging import (
+    BEYOND,
+    GAP,
+    HIGH,
+    IMBALANCE,
+    LOW,
+    N_NUMBERS,
+    PRIMAL,
+    SCALE,
+    SQUARED_NORM,
+    judge_machines,
+)
 from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.newton import solve_newton
 from assay.solvers.rkhs.problem import (
@@ -21,16 +34,12 @@ from assay.solvers.rkhs.problem import (
     RKHSSolution,
     box,
     measure,
-    measure_each,
     sides_of,
-    split,
     stacked,
 )
+from assay.solvers.rkhs.small import Span
 
 NEWTON_STEPS = 1000
-
-OUTSIDE, MARGIN, BOUND = 0, 1, 2
-"""Where a row stands: ν = 0, ν inside its box, ν at the end of its box."""
 
 
 class Limit(NamedTuple):
@@ -76,6 +85,172 @@ class Standing(NamedTuple):
     problem: RKHSProblem[SidedLoss]
     slope: Array
     """Residual of each row, y − h(x) − b; of squares less what their conjugate bends."""
+
+
+class Machines(Sequence[MachineData]):
+    """Machines with one loss, their rows one after the other.
+
+    Parameters
+    ----------
+    problem : RKHSProblem
+        What they minimise, rows stacked.
+    rows : array
+        Places of the rows in the table.
+    sizes : array of shape (n_machines,)
+    X : array or CSR matrix
+        The table.
+    gram : array, optional
+        The Gram matrix of the rows of the table in some order, `order` (all of them as they are by default).
+    spans : sequence of Span, optional
+        Where in that order the rows of each machine are.
+    """
+
+    def __init__(
+        self,
+        problem: RKHSProblem[SidedLoss],
+        rows: NDArray[np.intp],
+        sizes: NDArray[np.intp],
+        X: Any,
+        gram: NDArray | None = None,
+        spans: Sequence[Span] = (),
+        order: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.problem, self.rows, self.sizes, self.X = problem, rows, sizes, X
+        self.gram, self.spans, self.order = gram, spans, order
+        self._each: Sequence[MachineData] | None = None
+
+    @classmethod
+    def of(cls, machines: Sequence[MachineData]) -> Machines:
+        """The stack of machines that are there already."""
+        sizes = np.array([len(data.rows) for data in machines])
+        rows = machines[0].rows if len(machines) == 1 else np.concatenate([data.rows for data in machines])
+        stack = cls(stacked([data.problem for data in machines]), rows, sizes, None)
+        stack._each = machines
+        return stack
+
+    @functools.cached_property
+    def box(self) -> tuple[Array, Array]:
+        """Largest ν of each row, and the largest −ν."""
+        return box(self.problem)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, index: int) -> MachineData: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[MachineData]: ...
+    def __getitem__(self, index: int | slice) -> MachineData | list[MachineData]:
+        if self._each is not None:
+            return self._each[index] if isinstance(index, int) else list(self._each[index])
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start = int(self.sizes[:index].sum())
+        part = slice(start, start + int(self.sizes[index]))
+        problem = self.problem._replace(target=self.problem.target[part], cost=self.problem.cost[part])
+        lines = None
+        if self.gram is not None:
+            a, a_end, b, b_end = self.spans[index]
+            everything = a == 0 and a_end == len(self.gram)
+            places = None if everything else np.concatenate([np.arange(a, a_end), np.arange(b, b_end)])
+            lines = GramLines(self.gram, places)
+        rows = self.rows[part]
+        everything = self.order is None and len(rows) == self.X.shape[0]
+        return MachineData(rows, problem, self.X if everything else self.X[rows], lines)
+
+    def reach(self, kernel: Kernel) -> Array:
+        """The largest k(x, x) of each machine."""
+        if self._each is None and self.gram is not None:
+            diagonal = self.gram.diagonal()
+            tops = [
+                max(float(diagonal[a:e].max(initial=0.0)), float(diagonal[b:f].max(initial=0.0)))
+                for a, e, b, f in self.spans
+            ]
+            return np.array(tops)
+        diagonals = [kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal() for data in self]
+        return np.array([float(diagonal.max()) for diagonal in diagonals])
+
+
+class Solved(NamedTuple):
+    """Solutions of machines, their rows one after the other.
+
+    `reach` are the largest k(x, x) and `alone` says of which machine it is sure that its coefficients are
+    unique, where the solver knows.
+    """
+
+    coef: Array
+    products: Array
+    intercepts: Array
+    n_iter: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+    traces: Sequence[list[float]] = ()
+    reach: Array | None = None
+    alone: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, solutions: Sequence[RKHSSolution]) -> Solved:
+        """Those of machines that were solved one by one."""
+        first = solutions[0]
+        several = len(solutions) > 1
+        return cls(
+            np.concatenate([one.coef for one in solutions]) if several else first.coef,
+            np.concatenate([one.products for one in solutions]) if several else first.products,
+            np.array([one.intercept for one in solutions]),
+            np.array([one.n_iter for one in solutions]),
+            np.array([one.converged for one in solutions]),
+            [one.trace for one in solutions],
+        )
+
+
+class Standings(Sequence[Standing]):
+    """Machines measured on their rows: arrays of rows, numbers of machines; see `judge_machines`."""
+
+    def __init__(
+        self, machines: Machines, of_rows: tuple[NDArray, ...], numbers: Array, reach: Array
+    ) -> None:
+        self.machines, self.numbers, self.reach = machines, numbers, reach
+        self.alone: NDArray[np.bool_] | None = None
+        self.coef, self.losses, self.slack, self.slopes, self.violations, self.gaps, self.sets = of_rows
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Standing: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Standing]: ...
+    def __getitem__(self, index: int | slice) -> Standing | list[Standing]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start = int(self.machines.sizes[:index].sum())
+        part = slice(start, start + int(self.machines.sizes[index]))
+        stack, numbers = self.machines.problem, self.numbers[index].tolist()
+        problem = stack._replace(target=stack.target[part], cost=stack.cost[part])
+        losses, gaps = self.losses[part], self.gaps[part]
+        gap = RKHSGap(numbers[PRIMAL], numbers[GAP], numbers[SQUARED_NORM], losses, gaps, numbers[SCALE])
+        return Standing(
+            self.coef[part],
+            gap,
+            self.violations[part],
+            numbers[BEYOND],
+            numbers[IMBALANCE],
+            self.slack[part],
+            self.sets[part],
+            (numbers[LOW], numbers[HIGH]),
+            float(self.reach[index]),
+            problem,
+            self.slopes[part],
+        )
+
+    @property
+    def relative(self) -> Array:
+        """The relative gap of each machine."""
+        gap, scale = self.numbers[:, GAP], self.numbers[:, SCALE]
+        return np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
 
 
 def solve_machine(
@@ -127,53 +302,20 @@ def machine_products(kernel: Kernel, data: MachineData, coef: Array) -> Array:
 def stand_all(
     kernel: Kernel,
     machines: Sequence[MachineData],
-    coefs: Sequence[Array],
-    intercepts: Array,
-    products: Sequence[Array],
+    solved: Solved,
     *,
     digits: float = 1e-13,
-) -> list[Standing]:
+) -> Standings:
     """Measure machines on their rows, all at once; a coefficient within `digits` of its bound is at it."""
-    problem = stacked([data.problem for data in machines])
-    sizes = np.array([len(data.rows) for data in machines])
-    starts = np.cumsum(sizes) - sizes
-    coef, columns = np.concatenate(coefs), np.concatenate(products)
-    upper, lower = box(problem)
-    epsilon = problem.loss.row_form.epsilon
-    width = upper + lower
-    excess = np.maximum(np.maximum(coef - upper, -lower - coef), 0.0)
-    outside = np.maximum.reduceat(excess / np.where(width > 0, width, 1.0), starts)
-    inside = np.clip(coef, -lower, upper)
-    inside = np.where((upper > 0) & (inside >= (1 - digits) * upper), upper, inside)
-    inside = np.where((lower > 0) & (inside <= (digits - 1) * lower), -lower, inside)
-    imbalance = np.zeros(len(sizes))
-    if problem.fit_intercept:
-        total, excess = np.add.reduceat(np.abs(coef), starts), np.abs(np.add.reduceat(coef, starts))
-        imbalance = excess / np.where(total > 0, total, 1.0)
-    slope = problem.target - (columns[:, 0] - columns[:, 1]) - np.repeat(intercepts, sizes)
-    if not problem.loss.cornered:  # the conjugate of a square bends
-        side = np.where(inside >= 0, *problem.loss.sides(problem.target)) * problem.cost
-        slope = slope - inside / np.where(side > 0, problem.loss.row_form.curve * side, 1.0)
-    # Slopes of the dual in either direction; the intercept is taken off already.
-    rise = slope - np.where(inside >= 0, epsilon, -epsilon)
-    fall = slope + np.where(inside <= 0, epsilon, -epsilon)
-    rise[inside >= upper], fall[inside <= -lower] = -np.inf, np.inf
-    violations = np.maximum(np.maximum(rise, -fall), 0.0)
-    at_end = (inside != 0) & ((inside >= upper) | (inside <= -lower))
-    sets = np.where(inside == 0, OUTSIDE, np.where(at_end, BOUND, MARGIN)).astype(np.int8)
-    ends = np.zeros((2, len(sizes)))
-    if problem.fit_intercept:
-        held = np.logical_or.reduceat(sets == MARGIN, starts)
-        ends[0] = np.where(held, 0.0, np.minimum(np.maximum.reduceat(rise, starts), 0.0)) + intercepts
-        ends[1] = np.where(held, 0.0, np.maximum(np.minimum.reduceat(fall, starts), 0.0)) + intercepts
-    gaps = measure_each(problem, sizes, inside, intercepts, columns)
-    slack = np.concatenate([gap.row_loss for gap in gaps]) / problem.cost
-    rows = zip(*(split(each, sizes) for each in (inside, violations, slack, sets, slope)), strict=True)
-    numbers = zip(outside.tolist(), imbalance.tolist(), ends.T.tolist(), strict=True)
-    standings = []
-    for data, gap, of_rows, (out, unequal, interval) in zip(machines, gaps, rows, numbers, strict=True):
-        nu, violation, loss, places, residual = of_rows
-        diagonal = kernel.diagonal(data.X) if data.gram is None else data.gram.diagonal()
-        where = loss, places, (interval[0], interval[1]), float(diagonal.max())
-        standings.append(Standing(nu, gap, violation, out, unequal, *where, data.problem, residual))
+    stack = machines if isinstance(machines, Machines) else Machines.of(machines)
+    problem, total = stack.problem, len(solved.coef)
+    of_rows = (*np.empty((6, total)), np.empty(total, dtype=np.int8))
+    numbers = np.empty((len(stack), N_NUMBERS))
+    rows = problem.target, problem.cost, *stack.box
+    point = solved.coef, solved.products, solved.intercepts
+    form, free = problem.loss.row_form, bool(problem.fit_intercept)
+    judge_machines(form, rows, point, stack.sizes, free, digits, of_rows, numbers)
+    reach = stack.reach(kernel) if solved.reach is None else solved.reach
+    standings = Standings(stack, of_rows, numbers, reach)
+    standings.alone = solved.alone
     return standings

@@ -7,6 +7,7 @@ above 0 for i. Two classes have one machine, above 0 for the second.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.models.classes import class_of
+from assay.solvers.rkhs.small import Span
 
 
 class Duel(NamedTuple):
@@ -41,6 +43,17 @@ def packed(coefs: NDArray, codes: NDArray, n_classes: int, machines: list[Duel])
         assert j is not None
         result[j - 1, codes == i] = column[codes == i]
         result[i, codes == j] = column[codes == j]
+    return result
+
+
+def duel_table(coef: NDArray, spans: Sequence[Span], machines: list[Duel], n: int) -> NDArray:
+    """`dual_coef_` of n rows sorted by class, from the stacked coefficients of machines of two classes."""
+    result, start = np.zeros((machines[-1].negative or 0, n)), 0
+    for (a, a_end, b, b_end), (i, j) in zip(spans, machines, strict=True):
+        assert j is not None
+        middle, end = start + a_end - a, start + a_end - a + b_end - b
+        result[j - 1, a:a_end], result[i, b:b_end] = coef[start:middle], coef[middle:end]
+        start = end
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,13 +18,19 @@ from assay.kernel_machines.support_vectors.base import (
     values_block,
 )
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import (
+    MachineData,
+    Machines,
+    Solved,
+    Standings,
+)
 from assay.kernel_machines.support_vectors.selection import SelectsMachines
 from assay.losses import SidedLoss
 from assay.models.capabilities import Regressor, require_memory
 from assay.rows import Block, MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.rkhs.problem import Array, RKHSProblem
+from assay.solvers.rkhs.small import Span
 
 LARGEST_TARGET = 1e100
 
@@ -61,36 +68,41 @@ class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
             )
         self.kernel_ = self._kernel_for(opened)
         self._set_strength(opened.total_weight)
-        machine = self._opened_machine(opened, fitting=True)
-        (machine,), (solution,) = self._solve_all(X, y, [machine])
-        (standing,) = self._judge([machine], [solution], opened.X.dtype)
-        support = np.flatnonzero(solution.coef)
-        self.support_ = machine.rows[support].astype(np.int32)
+        machines, solutions = self._solve_all(X, y, self._opened_machines(opened, fitting=True))
+        solved = solutions if isinstance(solutions, Solved) else Solved.of(solutions)
+        standings = self._judge(machines, solved, opened.X.dtype)
+        support = np.flatnonzero(solved.coef)
+        self.support_ = standings.machines.rows[support].astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         vectors = opened.X[self.support_]
         self.support_vectors_ = np.empty((0, 0), dtype=opened.X.dtype) if self._is_precomputed else vectors
-        self.dual_coef_ = solution.coef[None, support].astype(opened.X.dtype)
-        self.intercept_ = np.array([solution.intercept], dtype=opened.X.dtype)
-        self.n_iter_ = solution.n_iter
+        self.dual_coef_ = solved.coef[None, support].astype(opened.X.dtype)
+        self.intercept_ = solved.intercepts.astype(opened.X.dtype)
+        self.n_iter_ = int(solved.n_iter[0])
         self.fit_status_, self.shape_fit_ = int(not self.converged_), opened.X.shape
-        self.__dict__.update(self._implied(machine, standing, opened.X.shape[0]))
+        self.__dict__.update(self._implied(machines, standings, opened.X.shape[0]))
         return self
 
-    def _opened_machine(self, data: MemoryRows, *, fitting: bool) -> MachineData:
+    def _opened_machines(self, data: MemoryRows, *, fitting: bool) -> Machines:
+        """The machine of opened rows."""
         assert data.y is not None
         gram = self._gram_of(data.X, fitting=fitting)
         weight = np.ones(len(data.y)) if data.weight is None else data.weight.astype(np.float64)
         target = data.y.astype(np.float64)
         problem: RKHSProblem[Any] = RKHSProblem(self._loss(), target, self.C_ * weight, self.fit_intercept)
+        if gram is not None and weight.all():
+            n = len(target)
+            return Machines(problem, np.arange(n), np.array([n]), data.X, gram, [Span(0, n)])
         rows = None if weight.all() else np.flatnonzero(weight)
-        return self._machine(data.X, gram, rows, problem if rows is None else problem.take(rows))
+        one = self._machine(data.X, gram, rows, problem if rows is None else problem.take(rows))
+        return Machines.of([one])
 
     def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
         return [MachineLoss(self._loss(), self.C_)]
 
-    def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
+    def _implied(self, machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
         """Slacks, sets, norms and values of the machine."""
-        return implied([machine], [standing], n)
+        return implied(machines, standings, n)
 
     @property
     def coef_(self) -> NDArray:
@@ -128,15 +140,15 @@ class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
         opened: Any = self._open_new_vector(X, y, sample_weight)
         if self._is_approximate:
             return Certificates(self._certify_on_features(opened, {}))
-        machine = self._opened_machine(opened, fitting=False)
+        machines = self._opened_machines(opened, fitting=False)
         coefs = np.zeros((opened.X.shape[0], 1))
         coefs[self.support_] = self.dual_coef_.T
-        (standing,) = self._standings([machine], coefs, self.intercept_.astype(np.float64))
-        again = self._implied(machine, standing, opened.X.shape[0])
+        standings = self._standings(machines, coefs, self.intercept_.astype(np.float64))
+        again = self._implied(machines, standings, opened.X.shape[0])
         single = self.dual_coef_.dtype == np.float32
         pairs = self._stored(again, opened)
         pairs["n_support_"] = self.n_support_, np.array([len(self.support_)])
-        claims = self._claims([standing], self.dual_coef_.dtype)
+        claims = self._claims(standings, self.dual_coef_.dtype)
         return Certificates([*claims, stored_certificate(pairs, self._source, single=single)])
 
 

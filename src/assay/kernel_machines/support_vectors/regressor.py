@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from assay import parameters
 from assay.kernel_machines.approximation import APPROXIMATION
 from assay.kernel_machines.bounds import RiskBound, svr_oracle_bound
 from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
-from assay.kernel_machines.support_vectors.machine import MachineData, Standing
+from assay.kernel_machines.support_vectors.machine import MachineData, Standings
 from assay.kernel_machines.support_vectors.regression import KernelResiduals
 from assay.kernel_machines.support_vectors.selection import Search
 from assay.losses import EpsilonInsensitive, SidedLoss, SquaredEpsilonInsensitive
@@ -184,9 +184,9 @@ class SVR(KernelResiduals):
         squared = self.loss == "squared_epsilon_insensitive"
         return (SquaredEpsilonInsensitive if squared else EpsilonInsensitive)(float(self.epsilon))
 
-    def _implied(self, machine: MachineData, standing: Standing, n: int) -> dict[str, Any]:
-        alone = uniqueness(self.kernel_, [machine], [standing])
-        return {**super()._implied(machine, standing, n), "alpha_unique_": alone}
+    def _implied(self, machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:
+        alone = uniqueness(self.kernel_, machines, standings)
+        return {**super()._implied(machines, standings, n), "alpha_unique_": alone}
 
     def oracle_bound(self, X: Any, y: Any, *, largest_target: float, delta: float = 0.05) -> RiskBound:
         """Bound how much worse than the best function of the ball the fit is (Corollary 47).
