@@ -7,6 +7,7 @@ beyond 0 or its bound. A row at 0 may begin on either side.
 import numpy as np
 
 from assay.loops import inlined, searching
+from assay.solvers.rkhs.loops import HIGHEST_RANK, LOWEST_RANK, first_of, of_rank, place_of, rank
 
 
 @inlined
@@ -37,29 +38,26 @@ def side_steps(K, diagonal, box, nu, gradient, limits):  # type: ignore[no-untyp
         violation, best, i, j, side = -np.inf, -1.0, -1, -1, 0
         for s in range(2):
             up, down = above[s], below[s]
-            highest, lowest = -np.inf, np.inf
+            top, bottom = LOWEST_RANK, HIGHEST_RANK
             for k in range(n):
-                highest = max(highest, gradient[k] + up[k])
-                lowest = min(lowest, gradient[k] + down[k])
+                top = max(top, rank(gradient[k] + up[k]))
+                bottom = min(bottom, rank(gradient[k] + down[k]))
+            highest, lowest = of_rank(top), of_rank(bottom)
             violation = max(violation, highest - lowest)
             if not highest - lowest > tol:
                 continue
-            first = 0
+            first = place_of(highest, gradient, up)
+            line, base, floor = K[first], diagonal[first], 1e-12 * diagonal[first] + 1e-300
+            largest = rank(0.0)
             for k in range(n):
-                if gradient[k] + up[k] == highest:
-                    first = k
-                    break
-            most, base, floor = 0.0, diagonal[first], 1e-12 * diagonal[first] + 1e-300
-            for k in range(n):
-                excess = max(highest - gradient[k] - down[k], 0.0)
-                gains[k] = excess * excess / max(base + diagonal[k] - 2.0 * K[first, k], floor)
-                most = max(most, gains[k])
+                excess = highest - gradient[k] - down[k]
+                excess = excess if excess > 0.0 else 0.0
+                bend = base + diagonal[k] - 2.0 * line[k]
+                gains[k] = excess * excess / (bend if bend > floor else floor)
+                largest = max(largest, rank(gains[k]))
+            most = of_rank(largest)
             if most > best:
-                best, i, side = most, first, s
-                for k in range(n):
-                    if gains[k] == most:
-                        j = k
-                        break
+                best, i, side, j = most, first, s, first_of(most, gains)
         if i < 0:
             break
         step += 1
@@ -72,6 +70,7 @@ def side_steps(K, diagonal, box, nu, gradient, limits):  # type: ignore[no-untyp
         nu[j] = end_j if length == room_j else nu[j] - length
         opened(above, below, nu[i], upper[i], lower[i], i)
         opened(above, below, nu[j], upper[j], lower[j], j)
+        line, other = K[i], K[j]
         for k in range(n):
-            gradient[k] -= length * (K[i, k] - K[j, k])
+            gradient[k] -= length * (line[k] - other[k])
     return step, violation
