@@ -252,27 +252,32 @@ def end_below(nu, lower, epsilon):  # type: ignore[no-untyped-def]
     return 0.0 if nu > 0.0 and epsilon > 0.0 else -lower
 
 
-@compiled
+@searching
 def single_steps(form, diagonal, box, epsilon, nu, gradient, limits):  # type: ignore[no-untyped-def]
     """Maximise the dual over one ν_i at a time, that of the largest gain; no intercept, so no Σν = 0."""
     upper, lower, K = box[0], box[1], form[0]
     tol, max_iter = limits
     n = nu.shape[0]
+    above, below, gains = np.empty(n), np.empty(n), np.empty(n)
+    for k in range(n):
+        above[k] = rise(0.0, nu[k], upper[k], epsilon)
+        below[k] = fall(0.0, nu[k], lower[k], epsilon)
     violation = np.inf
     for step in range(max_iter):
-        best, i, violation, slope = -1.0, -1, 0.0, 0.0
+        worst, most = rank(0.0), rank(0.0)
         for k in range(n):
-            up = rise(gradient[k], nu[k], upper[k], epsilon)
-            down = fall(gradient[k], nu[k], lower[k], epsilon)
-            excess = up if up > -down else -down
-            if excess > 0.0:
-                violation = max(violation, excess)
-                gain = excess * excess / max(diagonal[k], 1e-300)
-                if gain > best:
-                    best, i, slope = gain, k, up if up > -down else down
-        if i < 0 or violation <= tol:
+            up, down = gradient[k] + above[k], -gradient[k] - below[k]
+            excess = up if up > down else down
+            excess = excess if excess > 0.0 else 0.0
+            base = diagonal[k]
+            gains[k] = excess * excess / (base if base > 1e-300 else 1e-300)
+            worst, most = max(worst, rank(excess)), max(most, rank(gains[k]))
+        violation = of_rank(worst)
+        if violation <= tol:
             return step, violation
-        length = slope / max(diagonal[i], 1e-300)
+        i = first_of(of_rank(most), gains)
+        up, down = gradient[i] + above[i], gradient[i] + below[i]
+        length = (up if up > -down else down) / max(diagonal[i], 1e-300)
         if length > 0.0:
             room = room_above(nu[i], upper[i], epsilon)
             length = min(length, room)
@@ -281,9 +286,12 @@ def single_steps(form, diagonal, box, epsilon, nu, gradient, limits):  # type: i
             room = room_below(nu[i], lower[i], epsilon)
             length = -min(-length, room)
             nu[i] = end_below(nu[i], lower[i], epsilon) if -length == room else nu[i] + length
+        above[i] = rise(0.0, nu[i], upper[i], epsilon)
+        below[i] = fall(0.0, nu[i], lower[i], epsilon)
         copy_line(form, i)
+        line = K[i]
         for k in range(n):
-            gradient[k] -= length * K[i, k]
+            gradient[k] -= length * line[k]
     return max_iter, violation
 
 
