@@ -134,7 +134,7 @@ class NuSVR(MachineRegressor):
 
     def _solve_all(
         self, X: Any, y: Any, machines: Sequence[MachineData]
-    ) -> tuple[Sequence[MachineData], list[RKHSSolution]]:
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution]]:
         """The machine of the tube that comes out."""
         (data,), solutions = super()._solve_all(X, y, machines)
         return [data._replace(problem=data.problem._replace(loss=self._loss()))], solutions

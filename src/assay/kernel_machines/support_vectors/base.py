@@ -28,6 +28,7 @@ from assay.kernel_machines.support_vectors.machine import (
     Solved,
     Standings,
     machine_products,
+    part_of,
     solve_constrained,
     solve_machine,
     stand_all,
@@ -154,7 +155,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
 
     def _solve_all(
         self, X: Any, y: Any, machines: Sequence[MachineData]
-    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution] | Solved]:
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution]]:
         """Solve every machine; several at a time where nobody watches.
 
         With a constraint the cost at which the penalty gives the same is found, and becomes `C_`.
@@ -211,14 +212,12 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         if gram is None:
             table = machines.X[machines.order].astype(np.float64)
             gram = kernel._open(table, table), table.shape[0]
-        limits = {"tol": options.tol, "max_iter": options.max_iter}
-        coef, products, numbers = solve_small(stack, gram, **limits)
+        coef, products, numbers = solve_small(stack, gram, tol=options.tol, max_iter=options.max_iter)
         if not np.isfinite(products.sum()):
             raise overflow(kernel)
         converged, n_iter = numbers[:, CONVERGED] > 0, numbers[:, N_ITER].astype(np.intp)
         for m in np.flatnonzero(~converged & (n_iter < options.max_iter)).tolist():
-            start = int(machines.sizes[:m].sum())
-            part = slice(start, start + int(machines.sizes[m]))
+            part = part_of(machines.sizes, m)
             left = options._replace(max_iter=options.max_iter - int(n_iter[m]))
             at = numbers[m, INTERCEPT]
             begun = RKHSSolution(coef[part], at, (at, at), products[part], 0, False, [])
@@ -227,9 +226,9 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
             numbers[m, INTERCEPT], numbers[m, ALONE] = solution.intercept, 0.0
             converged[m], n_iter[m] = solution.converged, n_iter[m] + solution.n_iter
         alone = numbers[:, ALONE] > 0
-        return Solved(
-            coef, products, numbers[:, INTERCEPT], n_iter, converged, reach=numbers[:, REACH], alone=alone
-        )
+        ended = n_iter, converged
+        reach = numbers[:, REACH]
+        return Solved(machines.sizes, coef, products, numbers[:, INTERCEPT], *ended, reach=reach, alone=alone)
 
     def _solve_one(self, data: MachineData, options: BoxOptions, start: RKHSSolution | None) -> RKHSSolution:
         """The solution of one machine, from one to start at where there is one."""
@@ -250,10 +249,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         return options, watch
 
     def _judge(
-        self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution] | Solved, dtype: Any
+        self, machines: Sequence[MachineData], solutions: Sequence[RKHSSolution], dtype: Any
     ) -> Standings:
         """Measure the solutions, set what certifies them, and warn where a machine has not converged."""
-        solved = solutions if isinstance(solutions, Solved) else Solved.of(solutions)
+        solved = Solved.of(solutions)
         standings = stand_all(self.kernel_, machines, solved)
         self.certificates_ = Certificates(self._claims(standings, dtype))
         self.dual_gap_ = float(standings.relative.max())
@@ -275,8 +274,9 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         columns = [coefs[data.rows, place] for place, data in enumerate(machines)]
         pairs = zip(machines, columns, strict=True)
         products = [machine_products(self.kernel_, data, coef) for data, coef in pairs]
-        nothing = np.zeros(len(columns))
-        given = Solved(np.concatenate(columns), np.concatenate(products), intercepts, nothing, nothing)
+        sizes, nothing = np.array([len(column) for column in columns]), np.zeros(len(columns), dtype=np.intp)
+        stored = np.concatenate(columns), np.concatenate(products), intercepts
+        given = Solved(sizes, *stored, nothing, nothing > 0)
         return stand_all(self.kernel_, machines, given, digits=digits)
 
     def _stored(self, again: dict[str, Any], data: Any) -> dict[str, tuple[Any, Any]]:

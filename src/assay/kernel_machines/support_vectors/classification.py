@@ -96,7 +96,7 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         self._set_strength(float(weights.sum()))
         machines, solutions = self._solved_machines(X, y, opened)
         codes = opened.y.astype(np.intp)
-        solved = solutions if isinstance(solutions, Solved) else Solved.of(solutions)
+        solved = Solved.of(solutions)
         standings = self._judge(machines, solved, opened.X.dtype)
         self._store(opened, codes, standings.machines, solved)
         self._positive = codes == 1
@@ -109,7 +109,7 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
 
     def _solved_machines(
         self, X: Any, y: Any, opened: MemoryRows
-    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution] | Solved]:
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution]]:
         """The machines and their solutions."""
         return self._solve_all(X, y, self._opened_machines(opened, fitting=True))
 
@@ -159,14 +159,16 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         codes = data.y.astype(np.intp)
         cost = self.C_ * self._costs(codes, data.weight)
         if len(self._duels) > 1 and self.multi_class == "ovo":
-            machines = self._duelling(data.X, codes, cost)
-            if fitting and self._takes_blocks(machines):
+            order = np.argsort(codes, kind="stable")
+            order = order if cost.all() else order[cost[order] > 0]
+            machines = self._duelling(data.X, codes, cost, order)
+            if fitting and self._takes_blocks(machines, len(order)):
                 return machines
             if isinstance(self.kernel_, (Precomputed, Custom)):
                 gram = self._gram_of(data.X, fitting=fitting)
-                machines.gram = None if gram is None else gram[np.ix_(machines.order, machines.order)]
+                machines.gram = None if gram is None else gram[np.ix_(order, order)]
             else:
-                machines.gram = self._gram_of(data.X[machines.order], fitting=fitting)
+                machines.gram = self._gram_of(data.X[order], fitting=fitting)
             return machines
         gram = self._gram_of(data.X, fitting=fitting)
         if len(self._duels) > 1 or gram is None or not cost.all():
@@ -175,26 +177,23 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         problem: RKHSProblem[Any] = RKHSProblem(self._loss(), sign, cost, self.fit_intercept)
         return Machines(problem, np.arange(n), np.array([n]), data.X, gram, [Span(0, n)])
 
-    def _duelling(self, X: Any, codes: NDArray[np.intp], cost: Array) -> Machines:
+    def _duelling(self, X: Any, codes: NDArray[np.intp], cost: Array, order: NDArray[np.intp]) -> Machines:
         """A machine for each two classes, on rows sorted by class."""
-        order = np.argsort(codes, kind="stable")
-        if not cost.all():
-            order = order[cost[order] > 0]
         counts = np.bincount(codes[order], minlength=len(self.classes_))
         ends = np.cumsum(counts).tolist()
         parts = list(zip([0, *ends], ends, strict=False))
-        spans = [Span(*parts[i], *parts[j]) for i, j in self._duels]  # type: ignore[misc]
+        spans = [Span(*parts[i], *parts[j]) for i, j in self._duels if j is not None]
         rows = order[np.concatenate([np.arange(*part) for span in spans for part in (span[:2], span[2:])])]
         lengths = np.array([[a_end - a, b_end - b] for a, a_end, b, b_end in spans])
         sign = np.repeat(np.tile([1.0, -1.0], len(spans)), lengths.ravel())
         problem: RKHSProblem[Any] = RKHSProblem(self._loss(), sign, cost[rows], self.fit_intercept)
         return Machines(problem, rows, lengths.sum(axis=1), X, None, spans, order)
 
-    def _takes_blocks(self, machines: Machines) -> bool:
+    def _takes_blocks(self, machines: Machines, n_rows: int) -> bool:
         """Whether blocks of the Gram matrix serve, each made when a machine asks for it."""
         kernel = self.kernel_
         given = isinstance(kernel, (Precomputed, Custom)) or not kernel.positive_definite
-        if given or len(machines.order) <= FEW_ROWS or not self._are_small(machines):
+        if given or n_rows <= FEW_ROWS or not self._are_small(machines):
             return False
         require_range(kernel, machines.X)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,7 +139,7 @@ class HardMarginSVC(SupportVectorClassifier):
 
     def _solved_machines(
         self, X: Any, y: Any, opened: MemoryRows
-    ) -> tuple[list[MachineData], list[RKHSSolution]]:
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution]]:
         """Raise the cost until no coefficient is at its bound."""
         if len(self.classes_) > 2:
             raise ValueError(

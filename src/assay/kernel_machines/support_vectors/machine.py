@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -87,6 +88,14 @@ class Standing(NamedTuple):
     """Residual of each row, y − h(x) − b; of squares less what their conjugate bends."""
 
 
+def part_of(sizes: NDArray[np.intp], index: int) -> slice:
+    """The rows of one machine among stacked ones."""
+    if not 0 <= index < len(sizes):
+        raise IndexError(index)
+    start = int(sizes[:index].sum())
+    return slice(start, start + int(sizes[index]))
+
+
 class Machines(Sequence[MachineData]):
     """Machines with one loss, their rows one after the other.
 
@@ -145,10 +154,7 @@ class Machines(Sequence[MachineData]):
             return self._each[index] if isinstance(index, int) else list(self._each[index])
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        start = int(self.sizes[:index].sum())
-        part = slice(start, start + int(self.sizes[index]))
+        part = part_of(self.sizes, index)
         problem = self.problem._replace(target=self.problem.target[part], cost=self.problem.cost[part])
         lines = None
         if self.gram is not None:
@@ -173,13 +179,15 @@ class Machines(Sequence[MachineData]):
         return np.array([float(diagonal.max()) for diagonal in diagonals])
 
 
-class Solved(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Solved(Sequence[RKHSSolution]):
     """Solutions of machines, their rows one after the other.
 
     `reach` are the largest k(x, x) and `alone` says of which machine it is sure that its coefficients are
     unique, where the solver knows.
     """
 
+    sizes: NDArray[np.intp]
     coef: Array
     products: Array
     intercepts: Array
@@ -191,10 +199,12 @@ class Solved(NamedTuple):
 
     @classmethod
     def of(cls, solutions: Sequence[RKHSSolution]) -> Solved:
-        """Those of machines that were solved one by one."""
-        first = solutions[0]
-        several = len(solutions) > 1
+        """The stack of solutions that are there already."""
+        if isinstance(solutions, cls):
+            return solutions
+        first, several = solutions[0], len(solutions) > 1
         return cls(
+            np.array([len(one.coef) for one in solutions]),
             np.concatenate([one.coef for one in solutions]) if several else first.coef,
             np.concatenate([one.products for one in solutions]) if several else first.products,
             np.array([one.intercept for one in solutions]),
@@ -202,6 +212,21 @@ class Solved(NamedTuple):
             np.array([one.converged for one in solutions]),
             [one.trace for one in solutions],
         )
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, index: int) -> RKHSSolution: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[RKHSSolution]: ...
+    def __getitem__(self, index: int | slice) -> RKHSSolution | list[RKHSSolution]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        part, at = part_of(self.sizes, index), float(self.intercepts[index])
+        ended = int(self.n_iter[index]), bool(self.converged[index])
+        trace = self.traces[index] if self.traces else []
+        return RKHSSolution(self.coef[part], at, (at, at), self.products[part], *ended, trace)
 
 
 class Standings(Sequence[Standing]):
@@ -224,10 +249,7 @@ class Standings(Sequence[Standing]):
     def __getitem__(self, index: int | slice) -> Standing | list[Standing]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        start = int(self.machines.sizes[:index].sum())
-        part = slice(start, start + int(self.machines.sizes[index]))
+        part = part_of(self.machines.sizes, index)
         stack, numbers = self.machines.problem, self.numbers[index].tolist()
         problem = stack._replace(target=stack.target[part], cost=stack.cost[part])
         losses, gaps = self.losses[part], self.gaps[part]

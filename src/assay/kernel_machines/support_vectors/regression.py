@@ -69,7 +69,7 @@ class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
         self.kernel_ = self._kernel_for(opened)
         self._set_strength(opened.total_weight)
         machines, solutions = self._solve_all(X, y, self._opened_machines(opened, fitting=True))
-        solved = solutions if isinstance(solutions, Solved) else Solved.of(solutions)
+        solved = Solved.of(solutions)
         standings = self._judge(machines, solved, opened.X.dtype)
         support = np.flatnonzero(solved.coef)
         self.support_ = standings.machines.rows[support].astype(np.int32)
