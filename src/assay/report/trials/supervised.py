@@ -45,6 +45,7 @@ from assay.report.trials.trial import (
     answer,
     finish,
     gather,
+    without_repeats,
 )
 from assay.report.trials.tuning import Tuning
 from assay.rows import n_threads
@@ -286,7 +287,7 @@ class ValidatedMethod(Contender):
             predictions=outputs.predictions,
             probabilities=outputs.probabilities,
             repeats=tuple(repeats),
-            notes=tuple(dict.fromkeys(notes)),
+            notes=without_repeats(notes),
             intervals=intervals,
             selection=final.selection,
             sign=metric.sign,

@@ -268,7 +268,9 @@ class Afterwards:
         names = [used[place] for place in kept]
         certain = chosen.probabilities is None
         share = self.settings.share
-        return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
+        told = summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
+        screened_out = len(names) < len(used)
+        return told._replace(n_columns=len(used)) if told is not None and screened_out else told
 
     def _strongest(
         self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod
