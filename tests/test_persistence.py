@@ -354,7 +354,7 @@ def test_skops_opens_the_file_as_well(saved, table):
     [
         (
             {"format": 99, "assay": "7.0"},
-            r"has format 99, newer than the format 3 .* saved by assay 7.0: upgrade",
+            r"has format 99, newer than the format 4 .* saved by assay 7.0: upgrade",
         ),
         ({"format": "3"}, "has format 3, newer"),
         ({"class": "assay.linear.Gone"}, r"holds a assay.linear.Gone, which assay .* does not know"),

@@ -35,7 +35,7 @@ from assay.certificates import Certificates
 
 __all__ = ["ModelFileError", "about", "load", "save"]
 
-FORMAT = 3
+FORMAT = 4
 SCHEMA, MANIFEST = "schema.json", "manifest.json"
 CHECKSUM = b"sha256 of the bytes before: "
 EARLIER_CHECKSUM = b"assay seal, sha256 of what stands before: "

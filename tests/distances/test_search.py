@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from assay.distances import NeighborSearch
+from assay.distances import NeighborSearch, brute
 from assay.distances.brute import BruteSearch
 from assay.distances.metrics import SCALES
 from assay.distances.radius_loops import near_leaves
@@ -326,3 +326,24 @@ def test_bad_input_is_refused_in_one_sentence(rng):
         NeighborSearch(np.array([[1.0, 0.0], [0.0, 0.0]]), metric="cosine")
     with pytest.raises(ValueError, match="must return a finite number at least 0"):
         NeighborSearch(X, metric=lambda x, z: -1.0).nearest(1)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_only_rows_that_may_be_among_the_nearest_are_summed_feature_by_feature(rng, monkeypatch, own):
+    """Sums of very many features take longer than the products that bound them."""
+    X, queries = rng.standard_normal((200, 500)), rng.standard_normal((20, 500))
+    monkeypatch.setattr(brute, "absorb_tile", brute.absorb_tile.py_func)
+    sums, exact = [], brute.squared_distance
+
+    def counted(*args):
+        sums.append(args)
+        return exact(*args)
+
+    monkeypatch.setattr(brute, "squared_distance", counted)
+    asked = X[:20] if own else queries
+    _, numbers = BruteSearch(X, 2).nearest(7, None if own else queries)
+    distances = cdist(asked, X)
+    if own:
+        np.fill_diagonal(distances, np.inf)
+    assert_array_equal(numbers[:20], np.argsort(distances, axis=1)[:, :7])
+    assert len(sums) <= 8 * len(numbers)

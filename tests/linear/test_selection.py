@@ -274,3 +274,21 @@ def test_values_past_the_least_loss_are_tried_a_few_at_a_time(least, tried, rng)
     assert lengths == tried
     assert abs(int(np.argmin(curve.mean)) - least) <= 1
     assert len(curve.mean) == tried[-1]
+
+
+def test_the_grid_of_a_concave_penalty_ends_where_very_many_columns_matter(rng, monkeypatch):
+    """Cycles over them are long and many; a sparse law keeps its whole grid."""
+    monkeypatch.setattr("assay.linear.sparse.sparse_regressor.MOST_COLUMNS", 20)
+    X = rng.normal(size=(120, 60))
+    dense, sparse = X @ rng.normal(size=60), 5 * X[:, 0] - 3 * X[:, 1]
+    noise = 0.1 * rng.normal(size=120)
+    ends = [SparseRegressor().select(X, mean + noise, cv=3).alphas for mean in (dense, sparse)]
+    assert len(ends[0]) < 50
+    assert len(ends[1]) == 100
+    counts = [np.count_nonzero(Lasso(alpha).fit(X, dense + noise).coef_) for alpha in ends[0]]
+    assert all(count <= 20 for count in counts[:-5])
+    assert counts[-1] > 20
+    asked = (
+        SparseRegressor().select(X, dense + noise, alphas=ends[1], cv=3).alphas
+    )  # a grid that is given is kept
+    assert len(asked) == 100

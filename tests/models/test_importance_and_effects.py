@@ -92,7 +92,7 @@ def test_pieces_do_not_change_the_numbers(rng, monkeypatch):
     whole = permutation_importance(lambda X: X @ [1.0, 2.0, 3.0], X, y, random_state=0)
     curve = partial_dependence(lambda X: X.prod(axis=1), X, [1], np.arange(5.0))
     monkeypatch.setattr("assay.models.importance.PREDICTED_AT_ONCE", 1)
-    monkeypatch.setattr("assay.models.effects.PREDICTED_AT_ONCE", 1)
+    monkeypatch.setattr("assay.models.importance.WIDE_ROWS", 1)
     again = permutation_importance(lambda X: X @ [1.0, 2.0, 3.0], X, y, random_state=0)
     assert_allclose(whole.increases, again.increases)
     assert_allclose(curve, partial_dependence(lambda X: X.prod(axis=1), X, [1], np.arange(5.0)))
@@ -100,7 +100,8 @@ def test_pieces_do_not_change_the_numbers(rng, monkeypatch):
 
 @pytest.mark.parametrize("numbers", [1, 150, 1 << 22])
 def test_columns_are_asked_about_together_and_get_the_curves_that_they_have_alone(rng, monkeypatch, numbers):
-    monkeypatch.setattr("assay.models.effects.PREDICTED_AT_ONCE", numbers)
+    monkeypatch.setattr("assay.models.importance.PREDICTED_AT_ONCE", numbers)
+    monkeypatch.setattr("assay.models.importance.WIDE_ROWS", 1)
     X, edges, calls = rng.normal(size=(20, 3)), np.array([-2.0, 0.0, 2.0]), []
 
     def predict(rows):
@@ -120,6 +121,55 @@ def test_columns_are_asked_about_together_and_get_the_curves_that_they_have_alon
     )
     for curve, expected in zip(curves, alone, strict=True):
         assert_allclose(curve, expected)
+
+
+def test_a_question_makes_its_rows_when_its_turn_comes(rng, monkeypatch):
+    """Of a wide table, those of all columns together would fill the memory."""
+    monkeypatch.setattr("assay.models.importance.PREDICTED_AT_ONCE", 150)
+    monkeypatch.setattr("assay.models.importance.WIDE_ROWS", 1)
+    X, edges, made, held = rng.normal(size=(20, 3)), np.arange(5.0), [], []
+
+    def noted(question):
+        answers = None
+        while True:
+            try:
+                rows = question.send(answers)
+            except StopIteration as end:
+                return end.value
+            made.append(rows.size)
+            answers = yield rows
+
+    def predict(rows):
+        held.append(sum(made))
+        made.clear()
+        return rows.sum(axis=1)
+
+    curves = asked_together(predict, [noted(dependence_question(X, [k % 3], edges)) for k in range(6)])
+    assert_allclose(curves[0], np.arange(5.0) + X[:, 1:].sum(axis=1).mean())
+    assert max(held) <= 2 * 150
+    assert len(held) == 15
+
+
+def test_columns_are_shuffled_too_where_each_row_has_several_answers(rng):
+    """As where columns are screened by how far they move the probabilities of the classes."""
+    X = rng.normal(size=(30, 3))
+
+    def both(rows):
+        return np.column_stack([rows[:, 0], rows[:, 0] - rows[:, 1]])
+
+    def moved(before, after):
+        return np.square(after - before).sum(axis=1)
+
+    measured = permutation_importance(both, X, both(X), moved, n_repeats=3, random_state=0)
+    apart = [
+        permutation_importance(
+            lambda rows, k=k: both(rows)[:, k], X, both(X)[:, k], n_repeats=3, random_state=0
+        )
+        for k in range(2)
+    ]
+    assert_allclose(measured.increases, apart[0].increases + apart[1].increases)
+    assert measured.mean[0] > 0 < measured.mean[1]
+    assert measured.mean[2] == 0
 
 
 def test_all_columns_and_repeats_are_shuffled_in_one_call(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,11 +15,16 @@ from assay.report.tables.checks.associations import (
     correlation_ratio,
     correlations,
     cramers_v,
-    leaks,
+    leaking,
+    of_leaks,
     repeats,
     sample,
     with_target,
 )
+
+
+def leaks(data, task):
+    return of_leaks(data, leaking(data, task))
 
 
 def test_correlations_are_those_of_the_rows_known_of_both(rng):
@@ -115,6 +122,27 @@ def test_a_column_that_gives_the_target_away_is_told_and_no_other(rng):
     told = leaks(Data.from_frame(frame, town, target="place"), "classification")
     assert [sentence.split()[0] for sentence in told] == ["'town'"]
     assert leaks(Data.from_frame(frame), "clustering") == ()
+
+
+class WalkedColumns(tuple):
+    """Columns that count how often they are walked."""
+
+    walks = 0
+
+    def __iter__(self):
+        type(self).walks += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_columns_of_a_wide_table_are_not_walked_for_each_of_them(task, rng):
+    y = np.repeat([-1.0, 1.0], 30) + 0.01 * rng.normal(size=60)
+    frame = pd.DataFrame(y[:, None] + 1e-6 * rng.normal(size=(60, 40))).add_prefix("x")
+    data = Data.from_frame(frame, y if task == "regression" else np.where(y > 0, "up", "down"))
+    data = replace(data, columns=WalkedColumns(data.columns))
+    WalkedColumns.walks = 0
+    assert len(leaking(data, task)) == 40
+    assert WalkedColumns.walks <= 3
 
 
 def test_a_column_that_the_class_decides_but_that_does_not_decide_the_class_is_no_leak(rng):

@@ -645,6 +645,24 @@ def test_two_splits_explain_a_model_of_many_rows_or_numbers(rng, monkeypatch, li
     assert told.effects
 
 
+@pytest.mark.parametrize(("limit", "n_kept"), [(50, 2), (10**6, 10)])
+def test_models_that_explain_nothing_are_let_go(rng, monkeypatch, limit, n_kept):
+    """Of a wide table, the models of all splits would fill the memory."""
+    kept, real = [], supervised.ValidatedMethod.conclude
+
+    def conclude(method, results):
+        if method.entry is not None:
+            kept.append([said.model is not None for said in results[:-1]])
+        return real(method, results)
+
+    monkeypatch.setattr(supervised.ValidatedMethod, "conclude", conclude)
+    monkeypatch.setattr(following, "LARGE_NUMBERS", limit)
+    X = rng.normal(size=(60, 2))
+    data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), X[:, 0] + 0.1 * rng.normal(size=60))
+    assert compare(data, methods=("Ridge",), repeats=2).explanation.effects
+    assert kept == [[True] * n_kept + [False] * (10 - n_kept)]
+
+
 def test_the_models_of_the_splits_explain_an_ensemble_of_few_rows_as_others_fitted_alike_would(
     rng, monkeypatch
 ):

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.report import Data, ReportError, choose_data, compare
+from assay.report import Comparison, Data, ReportError, choose_data, compare
+from assay.report.page.data import data_section
+from assay.report.page.explanations import explanations
 from assay.report.tables.encoding.cells import cells
 from assay.report.tables.encoding.encoder import NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
+from assay.report.trials.explaining.explanation import weight_of_columns
 from assay.report.trials.explaining.importance import MAX_COLUMNS, PIECES, SCREENED_ROWS, screened
 from assay.report.trials.scoring.resampling import default_repeats
 from assay.report.trials.tuning import TUNING_FOLDS, ClassFolds
@@ -144,3 +147,30 @@ def test_columns_of_a_table_that_is_not_very_wide_are_each_asked_about(rng):
     moves = [np.square(steps[:, group].sum(axis=1)).mean() for group in columns.groups()]
     expected = np.sort(np.argsort(-np.array(moves))[:MAX_COLUMNS])
     np.testing.assert_array_equal(screened(Linear(weights), columns, features, None), expected)
+
+
+@pytest.mark.parametrize("names", [None, ["a", "b", "c"]])
+def test_what_a_model_of_many_columns_has_learnt_is_told_with_how_many_were_shuffled(rng, monkeypatch, names):
+    monkeypatch.setattr("assay.report.trials.explaining.importance.MAX_COLUMNS", 20)
+    X = rng.normal(size=(90, 260))
+    y = 3 * X[:, 7] + 0.3 * rng.normal(size=90)
+    if names is not None:
+        y = np.array(names)[np.digitize(y, [-1.5, 1.5])]
+    data = Data.from_frame(pd.DataFrame(X).add_prefix("x"), y)
+    method = "Lasso" if names is None else "DecisionTreeClassifier"
+    found = compare(data, methods=(method,), repeats=1)
+    importances = found.explanation.importances
+    assert (len(importances.columns), importances.n_columns) == (20, 260)
+    assert importances.columns[0] == "x7"
+    assert found.explanation.effects
+    assert "Shuffled were the 20 of the 260 columns that move predictions" in explanations(found)
+    nothing = importances._replace(means=np.zeros(20))
+    assert "shuffling any one of the 20 that move its predictions most costs" in weight_of_columns(nothing)
+
+
+def test_correlations_of_a_wide_table_are_said_to_be_those_of_its_first_columns(rng, monkeypatch):
+    monkeypatch.setattr("assay.report.page.columns.MAX_COLUMNS", 30)
+    data = Data.from_frame(pd.DataFrame(rng.normal(size=(40, 1200))).add_prefix("x"), rng.normal(size=40))
+    page = data_section(Comparison("regression", data, "score", (), None, 0))
+    assert "<p>Of the first 30 of 1,200 columns. " in page
+    assert "The 20 strongest of 1,200." in page

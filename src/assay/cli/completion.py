@@ -20,9 +20,9 @@ def beginning(start: str, names: Iterable[str]) -> list[str]:
 
 def methods(incomplete: str) -> list[str]:
     """Names of methods."""
-    from assay.registry import estimators
+    from assay.cli.method_names import NAMES
 
-    return beginning(incomplete, sorted(entry.name for entry in estimators()))
+    return beginning(incomplete, NAMES)
 
 
 def several_methods(incomplete: str) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.classes.scores import cell_centers, quietly
+from assay.display.classes.scores import cell_centers, cell_points, quietly
 from assay.display.plane import (
     column_names,
     dense,
@@ -18,6 +18,7 @@ from assay.display.plane import (
     rows_at,
     sampled,
     shown_rows,
+    side_of,
 )
 from assay.display.registry import declare
 from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, caption
@@ -79,11 +80,14 @@ class LevelMapDisplay(Display, needs=("X",)):
         plane = principal_plane(rows)
         points = plane.flatten(rows)
         limits = limits_around(points)
-        grid = np.meshgrid(*cell_centers(limits, SIDE))
-        cells: Any = plane.lift(np.column_stack([axis.ravel() for axis in grid]))
-        if hasattr(estimator.support_vectors_, "toarray"):
-            cells = type(estimator.support_vectors_)(cells)
-        values = quietly(estimator.decision_function, cells).astype(float).reshape(SIDE, SIDE)
+        side = side_of(rows.shape[1], SIDE)
+
+        def say(cells: Any) -> NDArray:
+            if hasattr(estimator.support_vectors_, "toarray"):
+                cells = type(estimator.support_vectors_)(cells)
+            return quietly(estimator.decision_function, cells)
+
+        values = plane.ask(say, cell_points(limits, side)).astype(float).reshape(side, side)
         told = quietly(estimator.decision_function, rows_at(X, shown)).astype(float)
         names = plane.labels(column_names(estimator, X, feature_names, rows.shape[1]))
         support = plane.flatten(dense(estimator.support_vectors_).reshape(-1, rows.shape[1]))
@@ -92,7 +96,7 @@ class LevelMapDisplay(Display, needs=("X",)):
         return cls(points, inside, np.array(limits), values, support, sets, names, _title(estimator))
 
     def _draw(self, ax: Any) -> None:
-        cells = cell_centers((self.limits[0], self.limits[1]), SIDE)
+        cells = cell_centers((self.limits[0], self.limits[1]), len(self.values))
         if self.values.min() < 0 < self.values.max():
             levels = [0.0, float(self.values.max())]
             ax.contourf(*cells, self.values, levels=levels, colors=[PALETTE[0]], alpha=0.12)

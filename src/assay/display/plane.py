@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from assay.display.base import Display, axes_of, drawn_by
@@ -225,6 +226,22 @@ def shortened(name: str, length: int = 24) -> str:
     return f"{first}…{last}"
 
 
+LEAST_SIDE, MAP_NUMBERS, PIECE_NUMBERS = 50, 40_000_000, 4_000_000
+"""Cells per side of a map at least; numbers in the rows of all cells beyond which these are fewer than usual;
+numbers that a model is asked about at once."""
+
+
+def side_of(n_features: int, usual: int) -> int:
+    """Cells per side of a map: fewer than usual where the row of each cell has very many features.
+
+    Examples
+    --------
+    >>> side_of(20, 240), side_of(2000, 240), side_of(100_000, 240)
+    (240, 141, 50)
+    """
+    return min(usual, max(LEAST_SIDE, int(np.sqrt(MAP_NUMBERS / n_features))))
+
+
 class Plane(NamedTuple):
     """The rows origin + axes z, of orthonormal axes, which have a share of the variance each."""
 
@@ -240,6 +257,12 @@ class Plane(NamedTuple):
         """The rows at points of the plane."""
         return self.origin + points @ self.axes.T
 
+    def ask(self, say: Callable[[NDArray], Any], points: NDArray) -> NDArray:
+        """What is said of the rows at points of the plane; never are all of them in memory."""
+        at_once = max(1, PIECE_NUMBERS // self.origin.size)
+        pieces = [points[start : start + at_once] for start in range(0, len(points), at_once)]
+        return np.concatenate([np.asarray(say(self.lift(piece))) for piece in pieces])
+
     def labels(self, names: list[str]) -> tuple[str, str]:
         """What the two directions are: the features themselves, or principal axes."""
         if len(names) == 2:
@@ -253,12 +276,19 @@ def principal_plane(points: NDArray) -> Plane:
     if points.shape[1] == 2:
         return Plane(np.zeros(2), np.eye(2), np.ones(2))
     origin = points.mean(axis=0)
-    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(points - origin, rowvar=False, bias=True)))
-    first_two = axes[:, ::-1][:, :2]
+    rows = points - origin
+    n_rows, n_features = rows.shape
+    # The inner products of fewer rows than features have the same eigenvalues as those of the features.
+    by_rows = 2 <= n_rows < n_features
+    products = (rows @ rows.T if by_rows else rows.T @ rows) / n_rows
+    variances, axes = scipy.linalg.eigh(products, subset_by_index=[len(products) - 2, len(products) - 1])
+    first_two = axes[:, ::-1]
+    if by_rows:  # orthonormal, also where the rows vary in one direction alone
+        first_two = np.linalg.qr(rows.T @ first_two)[0]
     # Signs of eigenvectors are arbitrary: make the largest entry positive, so that pictures do not flip.
     first_two = first_two * np.sign(first_two[np.abs(first_two).argmax(axis=0), [0, 1]])
-    total = variances.sum()
-    return Plane(origin, first_two, variances[::-1][:2] / (total if total > 0 else 1.0))
+    total = float(np.trace(products))
+    return Plane(origin, first_two, variances[::-1] / (total if total > 0 else 1.0))
 
 
 def shown_rows(X: Any) -> tuple[NDArray, NDArray]:

@@ -12,6 +12,7 @@ from assay.display.base import Display, drawn_by, itself
 from assay.display.classes.pictures import ConfusionDisplay
 from assay.display.classes.scores import (
     cell_centers,
+    cell_points,
     class_colors,
     draw_points,
     draw_shades,
@@ -30,6 +31,7 @@ from assay.display.plane import (
     sampled,
     shortened,
     shown_rows,
+    side_of,
 )
 from assay.display.registry import declare
 from assay.display.style import DASHES, FAINT_INK, INK, caption
@@ -117,15 +119,18 @@ class MarginDisplay(Display, needs=("X",)):
         plane = principal_plane(rows)
         points = plane.flatten(rows)
         limits = limits_around(points)
-        grid = np.column_stack([each.ravel() for each in np.meshgrid(*cell_centers(limits, SIDE))])
-        cells = as_fitted(plane.lift(grid), estimator)
+        side = side_of(rows.shape[1], SIDE)
+        cells = cell_points(limits, side)
         classes = np.asarray(estimator.classes_)
         two, values = len(classes) == 2, None
         if two:
-            values = quietly(estimator.decision_function, cells).astype(float).reshape(SIDE, SIDE)
+            say = estimator.decision_function
+            values = plane.ask(lambda z: quietly(say, as_fitted(z, estimator)), cells)
+            values = values.astype(float).reshape(side, side)
             said = (values > 0).astype(int)
         else:
-            said = _places(quietly(estimator.predict, cells), classes).reshape(SIDE, SIDE)
+            told = plane.ask(lambda z: quietly(estimator.predict, as_fitted(z, estimator)), cells)
+            said = _places(told, classes).reshape(side, side)
         observed = labels_of(X, y)[shown] if y is not None else quietly(estimator.predict, rows_at(X, shown))
         support, sets = np.empty((0, 2)), np.empty(0, dtype=int)
         if not is_on_features(estimator):
@@ -150,7 +155,7 @@ class MarginDisplay(Display, needs=("X",)):
         # Paler than a class that is certain: rows are on their own colour.
         shares = SHADE * np.eye(len(self.classes))[self.said] + (1 - SHADE) / len(self.classes)
         draw_shades(shares, limits, palette, ax)
-        cells = cell_centers(limits, SIDE)
+        cells = cell_centers(limits, len(self.said))
         _frontiers(ax, cells, self.said if self.values is None else self.values, self.values is not None)
         if self.has_margins and self.values is not None:
             _line(ax, cells, self.values, -1.0, linewidths=1.1, linestyles=[DASHES])

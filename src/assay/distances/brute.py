@@ -64,8 +64,11 @@ class BruteSearch:
             start = block.start if own else -1 - len(queries)
             if self.filter is not None and self.filter.absorb(part, start, best[block], numbers[block]):
                 return
-            for first, tile, _ in self._tiles(part):
-                absorb_tile(tile, self.rounding, part, self.X, first, start, best[block], numbers[block])
+            for first, tile, norms in self._tiles(part):
+                absorb_tile(
+                    tile, self.rounding, norms, self.norms[first : first + TILE_ROWS],
+                    part, self.X, first, start, best[block], numbers[block],
+                )  # fmt: skip
 
         many = self.filter is not None and len(queries) >= MANY_QUERIES
         blockwise(step, len(queries), 2 * TILE_QUERIES if many else TILE_QUERIES)
@@ -178,7 +181,7 @@ def lower_tile(tile, query_norms, row_norms, rounding):  # type: ignore[no-untyp
 
 
 @compiled
-def absorb_tile(tile, rounding, queries, X, first, own, best, numbers):  # type: ignore[no-untyped-def]
+def absorb_tile(tile, rounding, query_norms, row_norms, queries, X, first, own, best, numbers):  # type: ignore[no-untyped-def]
     """Bring the best of each query up to date with the rows `first`, first + 1, … of a tile.
 
     `own` is the number of the first query among the rows, or less than −n_queries when they are not rows.
@@ -190,8 +193,14 @@ def absorb_tile(tile, rounding, queries, X, first, own, best, numbers):  # type:
             n_near += tile[i, j] <= worst
         if n_near == 0:
             continue
+        limit = worst
+        if rounding > 0.0 and n_near > n_neighbors + 1:
+            # One more than are sought, for one may be the query itself, are no farther than this: a row
+            # that surely is needs no sum, which takes long where features are many.
+            least = np.partition(tile[i], n_neighbors)[n_neighbors]
+            limit = min(worst, least + doubt(rounding, query_norms[i], row_norms.max()))
         for j in range(tile.shape[1]):
-            if tile[i, j] <= best[i, n_neighbors - 1] and first + j != own + i:
+            if tile[i, j] <= min(limit, best[i, n_neighbors - 1]) and first + j != own + i:
                 distance = tile[i, j]
                 if rounding > 0.0:
                     distance = squared_distance(queries, i, X, first + j)

@@ -7,11 +7,14 @@ columns go together it asks the model about rows that there are not. Accumulated
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from assay.models.importance import numbers_at_once
 
 Array = NDArray[np.float64]
 Predict = Callable[[NDArray], Any]
@@ -19,29 +22,38 @@ Predict = Callable[[NDArray], Any]
 Question = Generator[NDArray, Array, Array]
 """Yields rows to ask a model about, is sent what it says of them, and returns a curve in the end."""
 
-PREDICTED_AT_ONCE = 1 << 22
-"""Numbers in the largest matrix that is handed to a model in one piece."""
-
 
 def asked_together(predict: Predict, questions: Sequence[Question]) -> list[Array]:
     """The curves of several questions, whose rows are predicted together: a call costs more than a row."""
     curves: list[Any] = [None] * len(questions)
-    rows = {place: next(question) for place, question in enumerate(questions)}
-    while rows:
-        places, n_numbers = list[int](), 0
-        for place, table in rows.items():
-            if places and n_numbers + table.size > PREDICTED_AT_ONCE:
-                break
-            places.append(place)
-            n_numbers += table.size
-        tables = [rows.pop(place) for place in places]
-        said = np.asarray(predict(np.concatenate(tables)), dtype=np.float64)
-        ends = np.cumsum([len(table) for table in tables])[:-1]
-        for place, answers in zip(places, np.split(said, ends), strict=True):
-            try:
-                rows[place] = questions[place].send(answers)
-            except StopIteration as end:
-                curves[place] = end.value
+    # Answers that a question goes on with, None to begin; rows that it has yielded. Those of a question whose
+    # turn has not come are not made yet: of a wide table they fill the memory.
+    waiting: deque[tuple[int, Array | None]] = deque((place, None) for place in range(len(questions)))
+    pieces, places, n_numbers = list[NDArray](), list[int](), 0
+
+    def predicted() -> None:
+        said = np.asarray(predict(np.concatenate(pieces)), dtype=np.float64)
+        ends = np.cumsum([len(table) for table in pieces])[:-1]
+        waiting.extend(zip(places, np.split(said, ends), strict=True))
+        pieces.clear()
+        places.clear()
+
+    while waiting or pieces:
+        if not waiting:
+            predicted()
+            n_numbers = 0
+        place, answers = waiting.popleft()
+        try:
+            table = next(questions[place]) if answers is None else questions[place].send(answers)
+        except StopIteration as end:
+            curves[place] = end.value
+            continue
+        if pieces and n_numbers + table.size > numbers_at_once(table.shape[1]):
+            predicted()
+            n_numbers = 0
+        pieces.append(table)
+        places.append(place)
+        n_numbers += table.size
     return curves
 
 
@@ -80,7 +92,7 @@ def dependence_question(X: NDArray, group: NDArray | Sequence[int], values: NDAr
     """The question of `partial_dependence`, to be asked together with others."""
     inside = np.asarray(group, dtype=np.intp)
     settings = np.asarray(values, dtype=np.float64).reshape(len(values), inside.size)
-    at_once = max(1, PREDICTED_AT_ONCE // max(1, X.size))
+    at_once = max(1, numbers_at_once(X.shape[1]) // max(1, X.size))
     means = []
     for start in range(0, len(settings), at_once):
         chosen = settings[start : start + at_once]

@@ -15,7 +15,11 @@ Predict = Callable[[NDArray], Any]
 RowLoss = Callable[[NDArray, Any], NDArray]
 
 PREDICTED_AT_ONCE = 1 << 22
-"""Numbers in the largest matrix that is handed to a model in one piece."""
+"""Numbers in the largest matrix that is handed to a model in one piece, unless its rows are few and wide."""
+
+WIDE_ROWS, WIDE_NUMBERS = 160, 1 << 24
+"""So many rows at least are handed over, of so many numbers at most: whatever walks its own rows at every
+call, as neighbours and kernels do, reads these from memory each time."""
 
 
 class PermutationImportance(NamedTuple):
@@ -41,6 +45,17 @@ class PermutationImportance(NamedTuple):
         if n_rows < 2:
             return np.full(len(self.increases), np.nan)
         return self.increases.std(axis=1, ddof=1) / np.sqrt(n_rows)
+
+
+def numbers_at_once(n_features: int) -> int:
+    """Numbers in the largest matrix of so many features that is handed to a model in one piece.
+
+    Examples
+    --------
+    >>> numbers_at_once(20) // 20, numbers_at_once(50_000) // 50_000, numbers_at_once(1 << 20) >> 20
+    (209715, 160, 16)
+    """
+    return max(PREDICTED_AT_ONCE, min(WIDE_ROWS * n_features, WIDE_NUMBERS))
 
 
 def squared_error(y: NDArray, predictions: Any) -> Array:
@@ -103,7 +118,7 @@ def permutation_importance(
     sources = [_cycle(n_rows, rng) for _ in range(min(n_repeats, n_rows - 1))]
     # Columns and repeats are predicted together, as many as fit into one piece: a call costs more than a row.
     tasks = [(place, source) for place in range(len(columns)) for source in sources]
-    at_once = max(1, PREDICTED_AT_ONCE // max(1, X.size))
+    at_once = max(1, numbers_at_once(n_features) // max(1, X.size))
     increases = np.zeros((len(columns), n_rows))
     # Copies of the rows, made once: a wide table is copied more slowly than a model reads it.
     copies = np.tile(X, (min(at_once, len(tasks)), 1)).reshape(-1, *X.shape)
@@ -112,7 +127,7 @@ def permutation_importance(
         moved = copies[: len(chosen)]
         for rows, (place, source) in zip(moved, chosen, strict=True):
             rows[:, columns[place]] = X[source[:, None], columns[place]]
-        after = loss(np.tile(y, len(chosen)), predict(moved.reshape(-1, n_features)))
+        after = loss(np.concatenate([y] * len(chosen)), predict(moved.reshape(-1, n_features)))
         np.add.at(increases, [place for place, _ in chosen], after.reshape(len(chosen), n_rows) - before)
         for rows, (place, _) in zip(moved, chosen, strict=True):
             rows[:, columns[place]] = X[:, columns[place]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.classes.scores import (
+    GRID,
     both_scores,
     class_colors,
     draw_points,
@@ -29,6 +31,7 @@ from assay.display.plane import (
     rows_at,
     shortened,
     shown_rows,
+    side_of,
 )
 from assay.display.style import FAINT_INK, GROUND, INK
 
@@ -156,7 +159,8 @@ class ClassMapDisplay(Display, needs=("X",)):
         heights = coef @ plane.lift((limits[0] + limits[1]) / 2) + intercept
         shares, levels = None, {}
         if hasattr(estimator, "predict_proba"):
-            shares = shares_on_grid(lambda z: quietly(estimator.predict_proba, plane.lift(z)), limits)
+            say = partial(plane.ask, partial(quietly, estimator.predict_proba))
+            shares = shares_on_grid(say, limits, side_of(len(names), GRID))
             if len(slopes) == 2:
                 levels = _level_lines(slopes[1] - slopes[0], heights[1] - heights[0], limits)
         title = share_right(estimator, observed, None if y is None else predicted, ringed=True)

@@ -88,10 +88,16 @@ def cell_centers(limits: tuple[NDArray, NDArray], side: int = GRID) -> tuple[NDA
     return columns, rows
 
 
-def shares_on_grid(probabilities: Callable[[NDArray], Any], limits: tuple[NDArray, NDArray]) -> NDArray:
+def cell_points(limits: tuple[NDArray, NDArray], side: int) -> NDArray:
+    """The centres of the cells, shape (side², 2)."""
+    return np.column_stack([grid.ravel() for grid in np.meshgrid(*cell_centers(limits, side))])
+
+
+def shares_on_grid(
+    probabilities: Callable[[NDArray], Any], limits: tuple[NDArray, NDArray], side: int = GRID
+) -> NDArray:
     """Probabilities of the classes at the cells of a frame, shape (side, side, n_classes)."""
-    points = np.column_stack([grid.ravel() for grid in np.meshgrid(*cell_centers(limits))])
-    return np.asarray(probabilities(points), dtype=float).reshape(GRID, GRID, -1)
+    return np.asarray(probabilities(cell_points(limits, side)), dtype=float).reshape(side, side, -1)
 
 
 def draw_shades(shares: NDArray, limits: tuple[NDArray, NDArray], palette: NDArray, ax: Any) -> None:

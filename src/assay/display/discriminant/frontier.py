@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.classes.scores import (
     cell_centers,
+    cell_points,
     class_colors,
     draw_points,
     draw_shades,
@@ -18,10 +21,18 @@ from assay.display.classes.scores import (
     quietly,
     share_right,
 )
-from assay.display.plane import column_names, limits_around, principal_plane, rows_at, shown_rows
+from assay.display.plane import (
+    column_names,
+    limits_around,
+    principal_plane,
+    rows_at,
+    shown_rows,
+    side_of,
+)
 from assay.display.style import ACCENT, DASHES, INK, caption
 
 SIDE = 240
+"""Cells per side, of rows of so many features that these are no burden."""
 
 
 def class_scores(model: Any, rows: NDArray) -> NDArray:
@@ -105,14 +116,16 @@ class FrontierDisplay(Display, needs=("X",)):
         plane = principal_plane(rows)
         points = plane.flatten(rows)
         limits = limits_around(points)
-        cells = plane.lift(_cells(limits))
-        scores = class_scores(estimator, cells)
+        cells = cell_points(limits, side_of(rows.shape[1], SIDE))
+        scores = plane.ask(partial(class_scores, estimator), cells)
         classes = np.asarray(estimator.classes_)
         if hasattr(estimator, "predict_proba"):
-            shares = quietly(estimator.predict_proba, cells)
+            shares = plane.ask(partial(quietly, estimator.predict_proba), cells)
         else:
             shares = (scores == scores.max(axis=1, keepdims=True)).astype(float)
-        truth = None if oracle is None else _square(margins(class_scores(oracle, cells)))
+        truth = None
+        if oracle is not None:
+            truth = _square(margins(plane.ask(partial(class_scores, oracle), cells)))
         title = share_right(estimator, observed, None if y is None else predicted, ringed=True)
         return cls(
             points,
@@ -131,7 +144,7 @@ class FrontierDisplay(Display, needs=("X",)):
     def _draw(self, ax: Any) -> None:
         palette, limits = class_colors(len(self.classes)), (self.limits[0], self.limits[1])
         draw_shades(self.shares, limits, palette, ax)
-        columns, rows = cell_centers(limits, SIDE)
+        columns, rows = cell_centers(limits, len(self.shares))
         _contours(ax, columns, rows, self.margins, color=INK, linewidths=1.6)
         if self.oracle_margins is not None:
             _contours(
@@ -155,12 +168,9 @@ def _shape(estimator: Any) -> str | None:
     return str(estimator.quadric().kind)
 
 
-def _cells(limits: tuple[NDArray, NDArray]) -> NDArray:
-    return np.column_stack([grid.ravel() for grid in np.meshgrid(*cell_centers(limits, SIDE))])
-
-
 def _square(values: NDArray) -> NDArray:
-    return np.asarray(values, dtype=float).reshape(SIDE, SIDE, -1)
+    side = math.isqrt(len(values))
+    return np.asarray(values, dtype=float).reshape(side, side, -1)
 
 
 def _contours(ax: Any, columns: NDArray, rows: NDArray, margin: NDArray, **look: Any) -> None:

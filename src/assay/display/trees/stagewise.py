@@ -12,7 +12,14 @@ from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
 from assay.display.classes.scores import class_colors, draw_points, labels_of, quietly
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.plane import column_names, limits_around, principal_plane, rows_at, shown_rows
+from assay.display.plane import (
+    column_names,
+    limits_around,
+    principal_plane,
+    rows_at,
+    shown_rows,
+    side_of,
+)
 from assay.display.registry import Default, declare
 from assay.display.style import (
     DASHES,
@@ -218,14 +225,17 @@ class RoundFrontiersDisplay(Display, needs=("X",)):
         plane = principal_plane(rows)
         points = plane.flatten(rows)
         limits = np.array(limits_around(points))
-        x, z = (np.linspace(limits[0][k], limits[1][k], SIDE) for k in range(2))
-        cells = plane.lift(np.column_stack([part.ravel() for part in np.meshgrid(x, z)]))
+        side = side_of(rows.shape[1], SIDE)
+        x, z = (np.linspace(limits[0][k], limits[1][k], side) for k in range(2))
+        cells = np.column_stack([part.ravel() for part in np.meshgrid(x, z)])
         chosen = spread_rounds(len(estimator.estimators_), 3)
-        scores = {
-            t: values.reshape(SIDE, SIDE)
-            for t, values in enumerate(estimator.staged_decision_function(cells), start=1)
-            if t in chosen
-        }
+
+        def say(rows: NDArray) -> NDArray:
+            stages = enumerate(estimator.staged_decision_function(rows), start=1)
+            return np.column_stack([values for t, values in stages if t in chosen])
+
+        said = plane.ask(say, cells)
+        scores = {t: values.reshape(side, side) for t, values in zip(chosen, said.T, strict=True)}
         predicted = quietly(estimator.predict, rows_at(X, shown))
         observed = predicted if y is None else labels_of(X, y)[shown]
         words = f"frontier after {', '.join(map(str, chosen))} rounds"
@@ -236,8 +246,8 @@ class RoundFrontiersDisplay(Display, needs=("X",)):
 
     def _draw(self, ax: Any) -> None:
         palette = class_colors(2)
-        x, z = (np.linspace(self.limits[0][k], self.limits[1][k], SIDE) for k in range(2))
         last = self.scores[max(self.scores)]
+        x, z = (np.linspace(self.limits[0][k], self.limits[1][k], len(last)) for k in range(2))
         colors = [(*palette[0], 0.13), (*palette[1], 0.13)]
         ax.contourf(x, z, last, levels=[-np.inf, 0.0, np.inf], colors=colors, zorder=0)
         styles = [(0, (1, 2)), DASHES, "-", "-."]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay import parameters, penalties
 from assay.certificates import Certificates, at_least, at_most
@@ -18,6 +19,7 @@ from assay.linear.sparse.certificates import (
     measured_pair,
     stored_certificate,
 )
+from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.penalties.separable import l1_residual
 from assay.rows import Block, Rows
@@ -33,8 +35,15 @@ PENALTIES: dict[str, tuple[Any, float, float]] = {
 LARGEST_SUPPORT = 500
 """Support beyond which convexity around the solution is not examined."""
 
+MOST_COLUMNS, STRENGTHS_AT_ONCE = 1000, 5
+"""Columns in the lasso beyond which the own grid of a choice ends, as few should matter: cycles over more are
+long and many where the law is not sparse; and strengths of the lasso between two looks at their number."""
+
 SOURCE = "Zhang (2010); Fan & Li (2001); Breheny & Huang (2011)"
 
+
+ROUGH = 1e-3
+"""Gap of the lasso that only counts its columns."""
 
 STATIONARY = "Each correlation with the residual is a slope of the penalty at its coefficient."
 DESCENT = "The objective never rose from one cycle to the next."
@@ -52,6 +61,7 @@ class SparseRegressor(SparseModel):
     with n = Σ s and ρ the minimax concave penalty or SCAD; give it columns of variance near 1, for γ is on
     that scale. Coordinate descent on working sets from the lasso
     solution at the same α; each coordinate is set to its global minimiser, so the objective never rises.
+    The own grid of `select` ends where the lasso has more than 1,000 columns.
 
     Assumes: a mean of y that is linear in columns of variance near 1, few of which matter.
 
@@ -173,6 +183,19 @@ class SparseRegressor(SparseModel):
         self.locally_convex_ = self._smallest_curvature(data) > 0
         self.certificates_ = self._all_certificates(evidence, coef, data)
         self.optimality_ = self.certificates_[0].value
+
+    def _values(self, table: FoldTable, alphas: Any) -> NDArray:
+        """The own grid of a large table ends where the lasso at the same strength has very many columns."""
+        grid = super()._values(table, alphas)
+        if alphas is not None or min(table.X.shape) <= MOST_COLUMNS:
+            return grid
+        problem, start = self._table_problem(table).reshaped(penalties.L1(1.0)), None
+        for first in range(0, grid.size, STRENGTHS_AT_ONCE):
+            piece = grid[first : first + STRENGTHS_AT_ONCE]
+            start = last_coef(problem.solve(piece, tol=ROUGH, max_iter=self.max_iter, start=start))
+            if np.count_nonzero(start) > MOST_COLUMNS:
+                return grid[: first + piece.size]
+        return grid
 
     def _lasso(self, data: Rows, alpha: float) -> tuple[SparseProblem, SparseSolutions]:
         """The lasso at the same penalty, where the descent starts."""

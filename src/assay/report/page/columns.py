@@ -185,7 +185,8 @@ def association_with_target(data: Data, associations: Sequence[Association]) -> 
         for item in associations[:MAX_BARS]
     ]
     target = short(str(data.target))
-    rest = [f"The {MAX_BARS} strongest of {len(associations)}."] if len(associations) > MAX_BARS else []
+    n_all = f"{len(associations):,}"
+    rest = [f"The {MAX_BARS} strongest of {n_all}."] if len(associations) > MAX_BARS else []
     text = table(f"Association of each column with {target}.", headings, rows, sortable=True)
     return (
         f"<h3>What each column tells about {escape(target)} by itself</h3>"
@@ -213,7 +214,8 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
 
     Columns that repeat each other are warned about.
     """
-    used = [item for item in data.columns if item.learnable and item.kind != "categorical"][:MAX_COLUMNS]
+    every = [item for item in data.columns if item.learnable and item.kind != "categorical"]
+    used = every[:MAX_COLUMNS]
     if len(used) < 2:
         return ""
     frame, _ = sample(data, SAMPLE_ROWS * 50 // max(len(used), 50))
@@ -237,6 +239,8 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
         for _ in doubled[:1]
     ]
     strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
+    if len(used) < len(every):
+        strong = f"Of the first {len(used)} of {len(every):,} columns. {strong}"
     # All columns are shown, or those that matter most for the target or for the others.
     strength = {item.name: abs(item.strength) for item in associations}
     weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)

@@ -27,11 +27,10 @@ from assay.report.page.pieces import Cell, Heading, Row, notes, table
 from assay.report.tables.checks.associations import (
     SAMPLE_ROWS,
     Association,
-    leaks,
+    of_leaks,
     sample,
     short,
     signed,
-    with_target,
 )
 from assay.report.tables.checks.doubles import mixed, row_keys
 from assay.report.tables.data import Data, Task
@@ -170,14 +169,14 @@ def data_section(comparison: Comparison) -> str:
     """The page of the data as HTML, a section with the id "data"."""
     data, task = comparison.data, comparison.task
     frame, y = sample(data)
-    associations = with_target(data, task)
+    associations = comparison.associations
     told = [data.description, f"Source: {data.source}" if data.source else ""]
     told += [note for note in data.notes if note not in left_out(data.columns)]
     words = "".join(f"<p>{escape(note)}</p>" for note in told if note)
     doubles = count_doubles(data)
     repeated = double_remarks(doubles, data, task)
     warned = (
-        *leaks(data, task, associations),
+        *of_leaks(data, comparison.leaking),
         *target_remarks(data, task),
         *(repeated if doubles.matter else ()),
     )

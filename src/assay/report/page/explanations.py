@@ -99,6 +99,14 @@ def _basis(comparison: Comparison, n_splits: int | None) -> str:
     return f"{OUT_OF_FOLD}, {n_splits} of {n_all} splits"
 
 
+def _importance_caption(importances: Importances) -> str:
+    """What the picture shows, and of which columns where not all were shuffled."""
+    if importances.n_columns is None:
+        return IMPORTANCE_CAPTION
+    n_shuffled = f"{len(importances.columns)} of the {importances.n_columns:,} columns"
+    return f"{IMPORTANCE_CAPTION} Shuffled were the {n_shuffled} that move predictions of a few rows most."
+
+
 def _overviews(comparison: Comparison) -> Iterator[Picture]:
     """Importances, learning curve, threshold."""
     explained = comparison.explanation
@@ -106,7 +114,7 @@ def _overviews(comparison: Comparison) -> Iterator[Picture]:
     if explained.importances is not None:
         on_axes = partial(_draw_importances, explained.importances)
         basis = _basis(comparison, explained.n_splits)
-        yield _small(on_axes, IMPORTANCE_CAPTION, "importances", basis=basis)
+        yield _small(on_axes, _importance_caption(explained.importances), "importances", basis=basis)
     if explained.learning is not None:
         on_axes = partial(_draw_learning, explained.learning)
         whose = explained.learning.member

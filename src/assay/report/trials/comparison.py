@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from assay.report.tables.checks.associations import Association, leaking, with_target
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
 from assay.report.trials.candidate import Candidate
@@ -149,9 +150,19 @@ class Comparison:
         return f"{chosen.name} predicts {target}: {score}"
 
     @cached_property
+    def associations(self) -> tuple[Association, ...]:
+        """How much each column tells about the target by itself, the strongest first."""
+        return tuple(with_target(self.data, self.task))
+
+    @cached_property
+    def leaking(self) -> tuple[Association, ...]:
+        """The columns that nearly give the target away by themselves."""
+        return tuple(leaking(self.data, self.task, self.associations))
+
+    @cached_property
     def alarms(self) -> tuple[str, ...]:
         """What may make every score too good to be true; to be read before the headline."""
-        return (*alarms(self.data, self.task), *too_good(self))
+        return (*alarms(self.data, self.task, self.leaking), *too_good(self))
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from assay.report.trials.candidate import Candidate, certificates_of, ranked
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.explaining.effects import summarise_effects
-from assay.report.trials.explaining.following import Afterwards, followed_classes
+from assay.report.trials.explaining.following import Afterwards, followed_classes, n_explaining
 from assay.report.trials.explaining.importance import Examination, summarise
 from assay.report.trials.roster import roster
 from assay.report.trials.scoring.folds import folds_of, judged_rows, predicted_share, repeats_of
@@ -45,6 +45,7 @@ from assay.report.trials.trial import (
     answer,
     finish,
     gather,
+    without_repeats,
 )
 from assay.report.trials.tuning import Tuning
 from assay.rows import n_threads
@@ -208,8 +209,7 @@ class ValidatedMethod(Contender):
         if fit == self.n_fits - 1:
             ask = partial(finish, self.recipe, tuning=tuning)
         else:
-            keep = settings.keeps_models and self.entry is not None
-            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels, keep=keep)
+            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels)
         examined = fit < self.n_fits - 1 and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)
@@ -221,9 +221,13 @@ class ValidatedMethod(Contender):
         return partial(ask, encoded.train, encoded.target, encoded.test)
 
     def _asked(self, split: int, encoder: TableEncoder) -> dict[str, Any]:
-        """What a model is asked beside its answers: what each column is worth, and how it moves them."""
+        """What a model is asked beside its answers: what each column is worth, how it moves them, itself."""
         trace = self.encodings.tracing(split, self.settings.labels, self.settings.repeats)
-        return {"examine": self.settings.examination(split, encoder), "trace": trace}
+        settings = self.settings
+        n_numbers = len(settings.encodings.parts[split].train) * len(encoder.feature_names_out_)
+        # The models of a wide table may each be as large as it: those that explain nothing are let go.
+        keep = settings.keeps_models and split < n_explaining(settings.encodings, n_numbers, settings.folds)
+        return {"examine": settings.examination(split, encoder), "trace": trace, "keep": keep}
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
@@ -283,7 +287,7 @@ class ValidatedMethod(Contender):
             predictions=outputs.predictions,
             probabilities=outputs.probabilities,
             repeats=tuple(repeats),
-            notes=tuple(dict.fromkeys(notes)),
+            notes=without_repeats(notes),
             intervals=intervals,
             selection=final.selection,
             sign=metric.sign,

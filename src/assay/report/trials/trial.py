@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -271,6 +272,28 @@ def noted() -> Iterator[list[str]]:
         warnings.simplefilter("always")
         yield notes
     notes.extend(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
+
+
+NUMBER = re.compile(r"\d+([.,]\d+)*(e[+-]?\d+)?")
+
+
+def without_repeats(notes: Sequence[str]) -> tuple[str, ...]:
+    """Each note once; of those that differ in their numbers alone, as fits to other rows do, the first.
+
+    Examples
+    --------
+    >>> without_repeats(["Stopped after 221 rounds.", "tied", "Stopped after 147 rounds.", "tied"])
+    ('Stopped after 221 rounds; 2 fits say so, each with its numbers.', 'tied')
+    """
+    alike: dict[str, list[str]] = {}
+    for note in notes:
+        alike.setdefault(NUMBER.sub("#", note), []).append(note)
+    return tuple(
+        same[0]
+        if len(set(same)) == 1
+        else f"{same[0].rstrip('.')}; {len(same)} fits say so, each with its numbers."
+        for same in alike.values()
+    )
 
 
 class Outputs(NamedTuple):

@@ -30,7 +30,6 @@ __all__ = [
     "correlations",
     "cramers_v",
     "leaking",
-    "leaks",
     "of_leaks",
     "repeats",
     "sample",
@@ -249,15 +248,18 @@ def leaking(data: Data, task: Task, associations: Sequence[Association] | None =
     Such a column is often a copy of the target, or only known after it. The order of the values counts too:
     the logarithm of a target gives it away as much as the target itself.
     """
-    told = []
+    told: list[Association] = []
+    if data.y is None:
+        return told
+    frame, y = sample(data)
+    assert y is not None
+    columns = {column.name: column for column in data.columns}
     for item in with_target(data, task) if associations is None else associations:
-        if abs(item.strength) > LEAK and (task == "regression" or _decides(data, item.name)):
+        values, column = frame[item.name], columns[item.name]
+        if abs(item.strength) > LEAK and (task == "regression" or _decides(values, column, y)):
             told.append(item)
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
-            frame, y = sample(data)
-            column = next(column for column in data.columns if column.name == item.name)
-            numbers = as_numbers(frame[item.name], column)
-            assert y is not None
+            numbers = as_numbers(values, column)
             assert numbers is not None
             known = ~np.isnan(numbers)
             strength = correlation(rankdata(numbers[known]), rankdata(y[known]))
@@ -266,21 +268,17 @@ def leaking(data: Data, task: Task, associations: Sequence[Association] | None =
     return told
 
 
-def leaks(data: Data, task: Task, associations: Sequence[Association] | None = None) -> tuple[str, ...]:
-    """Sentences on the columns that nearly give the target away by themselves.
+def of_leaks(data: Data, told: Sequence[Association]) -> tuple[str, ...]:
+    """Sentences on what `leaking` found: one for each of the first few columns, and one for the rest.
 
     Examples
     --------
     >>> y = np.random.default_rng(0).normal(size=50)
     >>> frame = pd.DataFrame({"copy": np.exp(y), "other": y[::-1]})
-    >>> leaks(Data.from_frame(frame, y, target="price"), "regression")[0]
+    >>> data = Data.from_frame(frame, y, target="price")
+    >>> of_leaks(data, leaking(data, "regression"))[0]
     "'copy' alone gives price away (rank correlation 1.00): unless it is known beforehand, --drop it."
     """
-    return of_leaks(data, leaking(data, task, associations))
-
-
-def of_leaks(data: Data, told: Sequence[Association]) -> tuple[str, ...]:
-    """A sentence for each of the first few columns, and one for the rest."""
     target = short(str(data.target))
     sentences = [
         f"{short(name)!r} alone gives {target} away ({measure} {signed(strength)}): unless it is known "
@@ -294,16 +292,13 @@ def of_leaks(data: Data, told: Sequence[Association]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _decides(data: Data, name: str) -> bool:
+def _decides(values: pd.Series[Any], column: Column, y: NDArray) -> bool:
     """Whether a column decides the class: that the class decides the column makes them go together too."""
-    frame, y = sample(data)
-    assert y is not None
-    column = next(column for column in data.columns if column.name == name)
     classes = np.unique(y, return_inverse=True)[1]
-    numbers = as_numbers(frame[name], column)
+    numbers = as_numbers(values, column)
     if numbers is not None and share_in_ranges(numbers, classes) > LEAK:
         return True
-    return share_by_levels(as_codes(frame[name]), classes) > LEAK
+    return share_by_levels(as_codes(values), classes) > LEAK
 
 
 def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDArray | None) -> Association:

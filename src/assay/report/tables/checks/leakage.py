@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.checks.associations import as_codes, correlation_ratio, leaking, of_leaks, sample
+from assay.report.tables.checks.associations import (
+    Association,
+    as_codes,
+    correlation_ratio,
+    leaking,
+    of_leaks,
+    sample,
+)
 from assay.report.tables.checks.pairs import DecidingPair, deciding_column, deciding_pair
 from assay.report.tables.checks.relations import Relation, numbers_of, together
 from assay.report.tables.data import Data, Task
@@ -35,8 +43,10 @@ ALIKE = 0.2
 MOST_NAMED = 3
 
 
-def alarms(data: Data, task: Task) -> tuple[str, ...]:
+def alarms(data: Data, task: Task, known: Sequence[Association] | None = None) -> tuple[str, ...]:
     """Sentences on what may make every score of a prediction too good; empty where nothing speaks for it.
+
+    `known` are the columns that give the target away by themselves, where these have been looked for.
 
     Examples
     --------
@@ -50,7 +60,8 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
     followed, mixed = followed_time(data), mixed_groups(data)
     # A time that the target follows, and names of groups, are told as such: to drop them would not help.
     otherwise = {item.name for item in (followed, mixed) if item is not None}
-    alone = [item for item in leaking(data, task) if item.name not in otherwise]
+    single = leaking(data, task) if known is None else known
+    alone = [item for item in single if item.name not in otherwise]
     relation = None
     if task == "regression":
         relation = together(numbers_of(data.X, data.columns, data.y), str(data.target))

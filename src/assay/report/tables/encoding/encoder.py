@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.report.errors import ReportError
 from assay.report.tables.encoding.cells import cells, days_of, finite, read_numbers, read_words
 from assay.report.tables.encoding.gower import NOMINAL, ShareCode, gower_scales
+from assay.report.tables.encoding.packing import packed, unpacked
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
 from assay.report.tables.schema import Column, by_frequency
 
@@ -174,6 +175,10 @@ CODES: dict[str, type[Code]] = {
 }
 
 
+PACKED: dict[str, type] = {"columns": tuple, "codes_": list, "feature_names_out_": list}
+"""What encoders have for each column is one text in a file."""
+
+
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turns the columns of a table into standardised numbers.
 
@@ -208,6 +213,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def __init__(self, columns: Sequence[Column] = ()) -> None:
         self.columns = columns
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        for name, kind in PACKED.items():
+            if type(state.get(name)) is kind:
+                state[name] = packed(state[name])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        texts = {name: state[name] for name in PACKED if isinstance(state.get(name), str)}
+        super().__setstate__(state | {name: PACKED[name](unpacked(text)) for name, text in texts.items()})
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> TableEncoder:
         """Learn medians, levels, means and deviations from these rows."""

@@ -231,7 +231,10 @@ def weight_of_columns(importances: Importances) -> str:
     """The columns that matter most and what shuffling them costs, in a sentence."""
     names = importances.matters[:NAMED]
     if not names:
-        return "No single column matters by itself: shuffling any one costs nothing clear."
+        any_one = "any one"
+        if importances.n_columns is not None:
+            any_one += f" of the {len(importances.columns)} that move its predictions most"
+        return f"No single column matters by itself: shuffling {any_one} costs nothing clear."
     places = [importances.columns.index(name) for name in names]  # one that is not clear may stand between
     sizes = [plus_minus(importances.means[place], importances.errors[place]) for place in places]
     cost = f"takes {joined(sizes)} from the R²"

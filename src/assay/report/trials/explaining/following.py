@@ -46,7 +46,7 @@ from assay.report.trials.stacking import (
     stacked_answers,
 )
 from assay.report.trials.target_transform import is_variant, transformed_recipes
-from assay.report.trials.trial import FittedMethod, Recipe, noted
+from assay.report.trials.trial import Encodings, FittedMethod, Recipe, noted
 from assay.report.trials.tuning import Tuning
 from assay.report.wording import joined
 from assay.suitability import Suitability
@@ -59,6 +59,12 @@ LARGE_TABLE, LARGE_NUMBERS = 20_000, 2_000_000
 
 MAX_CLASSES = 4
 """Classes whose probabilities are followed, the most frequent ones."""
+
+
+def n_explaining(encodings: Encodings, n_numbers: int, folds: int) -> int:
+    """Splits whose models explain a method, which learn from so many numbers each."""
+    large = encodings.target.size > LARGE_TABLE or n_numbers > LARGE_NUMBERS
+    return min(2, folds) if large else len(encodings.parts)
 
 
 @dataclass
@@ -208,12 +214,9 @@ class Afterwards:
 
         An ensemble is fitted anew on each of them, with all of its members.
         """
-        train = contender.encodings[0].train
-        if self.settings.encodings.target.size > LARGE_TABLE or train.size > LARGE_NUMBERS:
-            return min(2, self.settings.folds)
-        if isinstance(contender.recipe, EnsembleRecipe):
-            return self.settings.folds
-        return len(self.settings.encodings.parts)
+        settings = self.settings
+        count = n_explaining(settings.encodings, contender.encodings[0].train.size, settings.folds)
+        return min(count, settings.folds) if isinstance(contender.recipe, EnsembleRecipe) else count
 
     def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
         """The models of the splits, each with the rows that it has not seen.
@@ -265,7 +268,9 @@ class Afterwards:
         names = [used[place] for place in kept]
         certain = chosen.probabilities is None
         share = self.settings.share
-        return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
+        told = summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
+        screened_out = len(names) < len(used)
+        return told._replace(n_columns=len(used)) if told is not None and screened_out else told
 
     def _strongest(
         self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod

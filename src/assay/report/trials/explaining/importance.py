@@ -47,12 +47,15 @@ class Importances(NamedTuple):
         Columns as they are in the table: a column of words is one column.
     means, errors : arrays of shape (n_columns,)
         Mean growth over the rows that no fit had seen, and its standard error over the splits.
+    n_columns : int or None
+        Columns of the table, where those that move the predictions of a few rows most were shuffled alone.
     """
 
     measure: str
     columns: tuple[str, ...]
     means: NDArray
     errors: NDArray
+    n_columns: int | None = None
 
     @property
     def matters(self) -> tuple[str, ...]:

@@ -1,0 +1,137 @@
+"""Names of all methods, as a shell is offered them at once; `python -m assay.cli.method_names` writes them.
+
+To ask the registry takes seconds, for it imports every room; a test sees that both say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+NAMES = (
+    "AdaBoostClassifier",
+    "AgglomerativeClustering",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "BayesClassifier",
+    "BernoulliNB",
+    "BinnedKernelDensity",
+    "BisectingKMeans",
+    "BlockBiclustering",
+    "CategoricalNB",
+    "CentroidClustering",
+    "ColumnDroppingRegression",
+    "ConstrainedRegression",
+    "ConvexBiclustering",
+    "ConvexClustering",
+    "DBSCAN",
+    "DecisionStump",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "DictionaryRegression",
+    "DivisiveClustering",
+    "ElasticNet",
+    "EmpiricalDistribution",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "FisherDiscriminant",
+    "FourierMap",
+    "FunctionMap",
+    "FuzzyCMeans",
+    "GaussianNB",
+    "GaussianRegression",
+    "GeneralizedLinear",
+    "GenerativeClassifier",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "GroupLasso",
+    "HDBSCAN",
+    "HardMarginSVC",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "HistogramDensity",
+    "HistogramMap",
+    "HuberRegressor",
+    "KCoordinateMedian",
+    "KGeometricMedian",
+    "KMeans",
+    "KMedian",
+    "KMedoids",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "KernelDensity",
+    "KernelERM",
+    "KernelFisherDiscriminant",
+    "KernelKMeans",
+    "KernelLogisticRegression",
+    "KernelNearestCentroid",
+    "KernelQuantileRegressor",
+    "KernelRidge",
+    "Lasso",
+    "LinearDiscriminantAnalysis",
+    "LinearRegression",
+    "LinearSVC",
+    "LinearSVR",
+    "LogisticRegression",
+    "MiniBatchKMeans",
+    "MixedDiscriminant",
+    "MovingWindowDensity",
+    "MultinomialNB",
+    "MultivariateRegression",
+    "NadarayaWatsonClassifier",
+    "NadarayaWatsonRegressor",
+    "NaiveBayes",
+    "NearestCentroid",
+    "NearestNeighbors",
+    "NuSVC",
+    "NuSVR",
+    "Nystroem",
+    "NystroemLogistic",
+    "NystroemRidge",
+    "OPTICS",
+    "OneClassSVM",
+    "OverlappingClustering",
+    "Perceptron",
+    "PlugInClassifier",
+    "PolynomialMap",
+    "PolynomialRegression",
+    "QuadraticDiscriminantAnalysis",
+    "QuantileRegressor",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+    "RandomClassifier",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomFourierFeatures",
+    "ReducedRankRegression",
+    "Ridge",
+    "SGDClassifier",
+    "SGDRegressor",
+    "SVC",
+    "SVR",
+    "SparseRegressor",
+    "SparseSVDBiclustering",
+    "SpectralBiclustering",
+    "SpectralClustering",
+    "SpectralCoclustering",
+    "SphericalKMeans",
+    "SplineMap",
+    "SplineRegression",
+    "StagewiseAdditive",
+    "WaveletMap",
+    "Whitener",
+)
+
+
+def write_names(place: Path) -> None:
+    """Write the names anew into a file such as this one."""
+    from assay.report import catalogue
+
+    names = sorted(method.name for method in catalogue())
+    lines = "".join(f'    "{name}",\n' for name in names)
+    text = re.sub(r"(?ms)^NAMES = \(\n.*?^\)$", lambda _: f"NAMES = (\n{lines})", place.read_text())
+    place.write_text(text)
+
+
+if __name__ == "__main__":
+    write_names(Path(__file__))
