@@ -8,8 +8,14 @@ from sklearn.datasets import load_iris
 
 from assay.datasets import TwoMoons
 from assay.kernel_machines import SVC
+from assay.kernel_machines.support_vectors.machine import solve_machine
 from assay.kernels import Gaussian
 from assay.linear import LinearSVC, LogisticRegression
+from assay.losses import Hinge
+from assay.solvers.rkhs.box import BoxOptions, solve_box, whole
+from assay.solvers.rkhs.dual import BoxDual
+from assay.solvers.rkhs.kernel_rows import GramLines
+from assay.solvers.rkhs.problem import RKHSProblem
 
 
 @pytest.fixture(scope="module")
@@ -371,3 +377,33 @@ def test_working_sets_and_free_rows_give_the_machine_of_the_whole_matrix():
             base.SHARED_GRAM = kept
         assert again.holds
         assert blocks.dual_value_[0] == pytest.approx(large.dual_value_[0], rel=3e-6)
+
+
+def test_steps_that_round_the_gradient_are_not_believed():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 2))
+    y = np.where(X @ rng.normal(size=2) + rng.normal(size=200) > 0, 1.0, -1.0)
+    # A hundred thousand steps creep along a matrix of rank 2: their gradient ends further off than the gap.
+    model = SVC(kernel="linear", C=1e4).fit(X, y)
+    assert model.converged_
+    assert model.dual_gap_ <= 1.01e-6
+    problem = RKHSProblem(Hinge(), y, np.ones(200), True)
+    gram = Gaussian(1.0).gram(X)
+    dual = BoxDual(problem, np.zeros(200), y + 0.1 * rng.normal(size=200))
+    _, converged, _, products = whole(dual, GramLines(gram), BoxOptions())
+    np.testing.assert_allclose(dual.gradient, y - gram @ dual.nu, atol=1e-10)
+    np.testing.assert_allclose(products[:, 0] - products[:, 1], gram @ dual.nu, atol=1e-10)
+    assert converged
+    assert dual.value == pytest.approx(solve_box(problem, Gaussian(1.0), X, BoxOptions()).trace[-1], rel=1e-6)
+
+
+def test_a_solver_that_says_it_converged_is_not_believed(moons, monkeypatch):
+    def solve(self, data, options, start):
+        solution = solve_machine(self.kernel_, data, options, start)
+        return solution._replace(coef=0.99 * solution.coef, products=0.99 * solution.products)
+
+    monkeypatch.setattr(SVC, "_solve_one", solve)
+    with pytest.warns(match="relative duality gap"):
+        model = SVC(C=2.0).fit(*moons)
+    assert not model.converged_
+    assert not model.certificates_.holds

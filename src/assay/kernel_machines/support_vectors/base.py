@@ -20,7 +20,7 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
     training_gram,
 )
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
-from assay.kernel_machines.support_vectors.certificates import machine_certificates
+from assay.kernel_machines.support_vectors.certificates import allowed_gap, machine_certificates
 from assay.kernel_machines.support_vectors.machine import (
     Limit,
     MachineData,
@@ -257,8 +257,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         self.certificates_ = Certificates(self._claims(standings, dtype))
         self.dual_gap_ = float(standings.relative.max())
         self.optimality_ = self.certificates_[1].value
-        # Pairs may creep for ever where rounding alone keeps them apart: the gap decides.
-        self.converged_ = bool((solved.converged | (standings.relative <= self.tol)).all())
+        # Pairs may creep for ever where rounding alone keeps them apart, and rounding may hide that they are
+        # apart: the gap decides.
+        said = bool((solved.converged | (standings.relative <= self.tol)).all())
+        self.converged_ = said and self.dual_gap_ <= allowed_gap(self.tol)
         if self.history:
             self.history_ = [np.array(trace) for trace in solved.traces]
         if not self.converged_:

@@ -12,6 +12,11 @@ from assay.kernel_machines.support_vectors.machine import Standings
 from assay.solvers.rkhs.judging import BEYOND, IMBALANCE, SCALE, VIOLATION
 
 
+def allowed_gap(tol: float, *, single: bool = False) -> float:
+    """The relative gap up to which a machine is optimal: `tol`, or what the precision can tell."""
+    return max(1.01 * tol, 1e-3 if single else 1e-8)
+
+
 def machine_certificates(standings: Standings, tol: float, *, single: bool, source: str) -> list[Certificate]:
     """Duality gap, optimality conditions row by row, and feasibility of the dual point."""
     numbers = standings.numbers
@@ -24,7 +29,7 @@ def machine_certificates(standings: Standings, tol: float, *, single: bool, sour
             "The objective is this close to its minimum, by a feasible point of the dual.",
             "relative duality gap",
             gap,
-            max(1.01 * tol, 1e-3 if single else 1e-9),
+            allowed_gap(tol, single=single),
             source,
         ),
         at_most(

@@ -48,7 +48,7 @@ SAFE = 0.8
 """Share of the tolerance that rounds in single precision reach, so that one look in double confirms it."""
 
 RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
-MOST_ROUNDS = 200
+MOST_ROUNDS, MOST_LOOKS = 200, 10
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
 N_DRAWS = 2**16
 
@@ -99,9 +99,7 @@ def solve_box(
     if gram is not None:
         lines = gram if isinstance(gram, GramLines) else GramLines(gram)
         dual = BoxDual(problem, *started(problem, start, lines.product))
-        n_iter, converged, trace = whole(dual, lines, options)
-        dual.balance()
-        products = np.column_stack([lines.product(side) for side in sides_of(dual.nu).T])
+        n_iter, converged, trace, products = whole(dual, lines, options)
     else:
         double = X.astype(np.float64)
         dual = BoxDual(problem, *started(problem, start, lambda nu: kernel.apply(double, double, nu)))
@@ -117,7 +115,26 @@ def started(
     return (None, None) if start is None else (start.copy(), problem.target - product(start))
 
 
-def whole(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int, bool, list[float]]:
+def whole(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int, bool, list[float], Array]:
+    """Steps on the whole Gram matrix until the gap of a gradient that was made afresh is small enough.
+
+    Each step rounds the gradient that it brings up to date: after a million of them it may be off by more
+    than the tolerance.
+    """
+    n_iter, trace = 0, list[float]()
+    for _ in range(MOST_LOOKS):
+        made, done, values = tightened(dual, gram, options._replace(max_iter=options.max_iter - n_iter))
+        n_iter, trace = n_iter + made, [*trace, *values]
+        dual.balance()
+        products = np.column_stack([gram.product(side) for side in sides_of(dual.nu).T])
+        np.subtract(dual.problem.target, products[:, 0] - products[:, 1], out=dual.gradient)
+        converged = dual.standing().gap <= max(options.tol, dual.rounding)
+        if converged or not done or n_iter >= options.max_iter:
+            break
+    return n_iter, converged, trace, products
+
+
+def tightened(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int, bool, list[float]]:
     """Steps on the whole Gram matrix, their tolerance tightened until the gap is small enough."""
     diagonal, n_iter, trace = gram.diagonal().astype(np.float64), 0, [dual.value]
     allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))

@@ -83,6 +83,13 @@ class BoxDual:
         return Standing(violation, middle, gap / scale if scale > 0 else 0.0)
 
     @property
+    def rounding(self) -> float:
+        """The relative gap that the last digits of the targets make, in rows between their bounds."""
+        steep, norm = self.bounds.sum(axis=0), float(self.nu @ (self.problem.target - self.gradient))
+        last = 4.0 * float(np.spacing(np.abs(self.problem.target).max(initial=0.0)))
+        return last * float(steep @ self.free) / norm if norm > 0 else 0.0
+
+    @property
     def value(self) -> float:
         """Σ(y ν − ε|ν|) − ½ νᵀKν."""
         return float(dual_value(self.gradient, self.nu, self.problem.target, self.epsilon))

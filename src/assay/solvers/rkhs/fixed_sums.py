@@ -22,7 +22,7 @@ from assay.losses import Absolute
 from assay.solvers.rkhs.box import WHOLE, BoxOptions, WorkingSets, solve_box, whole
 from assay.solvers.rkhs.dual import BoxDual, Standing, middle_of
 from assay.solvers.rkhs.kernel_rows import GramLines
-from assay.solvers.rkhs.problem import PERFECT, Array, RKHSProblem, sides_of
+from assay.solvers.rkhs.problem import PERFECT, Array, RKHSProblem
 from assay.solvers.rkhs.side_loops import side_steps
 
 MOST_TURNS = 20
@@ -214,9 +214,7 @@ def solve_fixed_sums(
         diagonal = kernel.diagonal(double) if gram is None else gram.diagonal()
         dual.floor = PERFECT * float(np.max(diagonal)) * sum(problem.sums) ** 2 / 2
         if gram is not None:
-            made, converged, values = whole(dual, GramLines(gram), options)
-            dual.balance()
-            products = gram @ sides_of(dual.nu)
+            made, converged, values, products = whole(dual, GramLines(gram), options)
         else:
             made, converged, values, products = WorkingSets(dual, kernel, double, options).run()
         n_iter, trace = n_iter + made, [*trace, *values]
