@@ -102,7 +102,7 @@ def test_rows_of_a_file_or_a_cluster_give_the_machine_of_memory(model, table, tm
     assert hasattr(predicted, "compute")
     np.testing.assert_allclose(np.asarray(predicted.compute()), here.predict(X), atol=1e-8)
     # Features that are not held are made anew in every walk.
-    monkeypatch.setattr("assay.kernel_machines.approximation.HELD", 0)
+    monkeypatch.setattr("assay.kernel_machines.approximation.base.HELD", 0)
     again = copy.deepcopy(machine).fit(X, y)
     np.testing.assert_allclose(again.feature_coef_, here.feature_coef_, rtol=1e-6, atol=1e-8)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
-from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates
+from assay.kernel_machines.approximation.base import APPROXIMATION
 from assay.kernel_machines.kernel_ridge.gram_system import (
     GramSystem,
     KeptRows,
@@ -23,6 +25,7 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
     training_gram,
 )
 from assay.kernel_machines.likelihood.certificates import logistic_certificates, stored_certificate
+from assay.kernel_machines.likelihood.on_features import LogisticOnFeatures
 from assay.kernel_machines.likelihood.path import HasLogisticPath
 from assay.kernel_machines.likelihood.solver import ClassProblem, Evidence, LogisticFit, fit_classes, gather
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
@@ -37,10 +40,13 @@ from assay.suitability import Suitability
 SMALL = 700
 """Rows up to which one BLAS thread is as fast as two."""
 
-INSTEAD = "fit LogisticRegression on Nyström or random features of them, which stream, or fit a sample"
+INSTEAD = (
+    "give 'approximation', fit LogisticRegression on Nyström or random features of them, which stream, or "
+    "fit a sample"
+)
 
 
-class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
+class KernelLogisticRegression(HasLogisticPath, LogisticOnFeatures, Classifier):
     """Logistic regression whose log-odds are a function in a reproducing kernel Hilbert space.
 
     Minimises over f = Σ_i α_i k(x_i, ·) + b, with λ = 1/(2 C n) and n = Σ s,
@@ -91,6 +97,12 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         Duality gap, relative to the objective, at which the fit ends.
     max_iter : int, default=200
         Most Newton steps (of coordinate descent: cycles).
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the model of features of the kernel in place of the kernel's own, with the penalty "rkhs", by
+        walks over rows that may be anywhere: so many Nyström landmarks, or those of a transformer, whose
+        kernel becomes that of this model. The attributes are then `features_` and `feature_coef_`, of shape
+        (1, n_features_out) or (n_classes, n_features_out); `dual_coef_` and `X_fit_` are left out. A number
+        draws other landmarks at every fit: a `Nystroem` takes a `random_state`.
 
     Attributes
     ----------
@@ -147,6 +159,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         "class_weight": CLASS_WEIGHT,
         "tol": parameters.real(above=0.0),
         "max_iter": parameters.integer(at_least=1),
+        "approximation": APPROXIMATION,
     }
 
     def __init__(
@@ -163,6 +176,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         class_weight: Any = None,
         tol: float = 1e-10,
         max_iter: int = 200,
+        approximation: Any = None,
     ) -> None:
         self.C = C
         self.penalty_strength = penalty_strength
@@ -175,6 +189,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.approximation = approximation
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLogisticRegression:
@@ -183,12 +198,17 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            Training rows in memory; the Gram matrix when the kernel is precomputed.
-        y : array of shape (n_samples,)
+            Training rows in memory; the Gram matrix when the kernel is precomputed. With `approximation` also
+            a path, Arrow dataset or Dask collection.
+        y : array of shape (n_samples,) or column name
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
+        self._forget()
+        if self.approximation is not None:
+            self._fit_on_features(X, y, *self._open_classes(X, y, sample_weight))
+            return self
         data, kept, problem = self._open_problem(X, y, sample_weight)
         self.kernel_ = kernel_of(self, data.X, data.weight)
         self.X_fit_ = data.X
@@ -205,7 +225,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
     def _solve(self, kept: KeptRows, problem: ClassProblem) -> None:
         require_range(self.kernel_, kept.X)
         gram = self._gram(kept.X)
-        self._require_penalty(gram, kept)
+        self._require_penalty(gram, kept.X.shape[0])
         stop: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         with np.errstate(over="ignore", invalid="ignore"):  # told below
             fit = fit_classes(problem, self.kernel_, kept.X, gram, **stop)
@@ -255,7 +275,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
             require_psd(GramSystem(gram), self.kernel_)
         return gram
 
-    def _require_penalty(self, gram: NDArray | None, kept: KeptRows) -> None:
+    def _require_penalty(self, gram: NDArray | None, n_rows: int) -> None:
         """Say in a sentence why there is no fit without a penalty."""
         if self.penalty_strength_ > 0 and np.isfinite(self.C_) and self.C_ > 0:
             return
@@ -263,7 +283,7 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         why = (
             "the Gram matrix is invertible, so that some function separates the classes, along which the "
             "loss falls to 0 without reaching it"
-            if rank == kept.X.shape[0]
+            if rank == n_rows
             else "without a penalty a minimum need not exist"
         )
         raise self._refuse("penalty_strength", f"above 0: {why}")
@@ -303,6 +323,8 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         X, y, sample_weight
             The data that the model was fitted on.
         """
+        if self._is_approximate:
+            return self._certify_on_features(self._open_new_classes(X, y, sample_weight))
         self._require_memory(X, instead="certify on a sample of them")
         data: Any = self._open_new_classes(X, y, sample_weight)
         if len(data.y) != len(self.dual_coef_):
@@ -345,9 +367,13 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
 
     def predict(self, X: Any) -> Any:
         """The class of each row: an array, or a lazy Dask array for Dask input."""
-        return self._open_new_rows(X).map(
-            class_block, *self._fitted(), self.classes_, dtype=self.classes_.dtype
-        )
+        check_is_fitted(self)
+        dtype = self.classes_.dtype
+        if self._is_approximate:
+            return self._values_on_features(
+                X, partial(classes_said, classes=self.classes_), dtype=dtype, width=None
+            )
+        return self._open_new_rows(X).map(class_block, *self._fitted(), self.classes_, dtype=dtype)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class: an array, or a lazy Dask array for Dask input."""
@@ -358,8 +384,13 @@ class KernelLogisticRegression(HasLogisticPath, IterativeModel, Classifier):
         return self._of_rows(X, True)
 
     def _of_rows(self, X: Any, log: bool | None) -> Any:
-        data, n_classes = self._open_new_rows(X), len(self.classes_)
+        check_is_fitted(self)
+        n_classes = len(self.classes_)
         width = None if log is None and n_classes == 2 else n_classes
+        if self._is_approximate:
+            dtype = self.feature_coef_.dtype
+            return self._values_on_features(X, partial(said_of, log=log), dtype=dtype, width=width)
+        data = self._open_new_rows(X)
         return data.map(scores_block, *self._fitted(), log, dtype=self.dual_coef_.dtype, width=width)
 
     def _fitted(self) -> tuple[Kernel, Any, NDArray, NDArray]:
@@ -374,7 +405,13 @@ def scores_block(
     block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: NDArray, log: bool | None
 ) -> NDArray:
     """Scores of the rows of a block, or the probabilities of their classes, or their logarithms."""
-    scores = kernel.apply(block.X, X_fit, dual_coef) + intercept
+    return said_of(kernel.apply(block.X, X_fit, dual_coef) + intercept, log)
+
+
+def said_of(scores: NDArray, log: bool | None) -> NDArray:
+    """Scores, or probabilities of the classes, or their logarithms; one score of two classes is a vector."""
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     if log is None:
         return scores
     if scores.ndim == 1:
@@ -388,3 +425,8 @@ def class_block(
 ) -> NDArray:
     """Classes of the rows of a block."""
     return class_of(kernel.apply(block.X, X_fit, dual_coef) + intercept, classes)
+
+
+def classes_said(scores: NDArray, classes: NDArray) -> NDArray:
+    """Classes from scores."""
+    return class_of(said_of(scores, None), classes)

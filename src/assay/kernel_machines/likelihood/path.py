@@ -124,6 +124,8 @@ class HasLogisticPath(PairwiseModel):
         path : KernelLogisticPath
         """
         costs = np.sort(_positive("path", "Cs", COSTS if Cs is None else Cs))
+        if getattr(self, "approximation", None) is not None:
+            raise ValueError("path is that of the model of all pairs: leave 'approximation' out.")
         machine: Any = self._with(penalty_strength=None)
         data, kept, problem = machine._open_problem(X, y, sample_weight)
         machine.kernel_ = kernel_of(machine, data.X, data.weight)

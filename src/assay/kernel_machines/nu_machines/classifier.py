@@ -9,6 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
+from assay.kernel_machines.approximation.base import APPROXIMATION
+from assay.kernel_machines.approximation.machines import FitProblem
+from assay.kernel_machines.nu_machines.on_features import (
+    SharesOnFeatures,
+    largest_share,
+    margin_of_share,
+)
 from assay.kernel_machines.nu_machines.share import (
     SHARE_DOMAINS,
     Told,
@@ -21,7 +28,8 @@ from assay.kernel_machines.support_vectors.classification import SupportVectorCl
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
-from assay.rows import MemoryRows
+from assay.rows import MemoryRows, Rows
+from assay.solvers.piecewise.machine import Machine
 from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.fixed_sums import FixedSums, solve_fixed_sums
 from assay.solvers.rkhs.problem import Array, RKHSSolution
@@ -29,7 +37,7 @@ from assay.solvers.rkhs.problem import Array, RKHSSolution
 ROUNDING = 1e-12
 
 
-class NuSVC(SupportVectorClassifier):
+class NuSVC(SharesOnFeatures, SupportVectorClassifier):
     """Support vector classification in which a share ν of the rows may be within the margin.
 
     Minimises over h in the space of the kernel, over b and over the margin ρ
@@ -67,9 +75,12 @@ class NuSVC(SupportVectorClassifier):
     max_iter : int, default=-1
         Most steps per machine; −1 for no limit.
     random_state : int, Generator or None, default=None
-        As in scikit-learn; nothing is drawn.
+        Draws the landmarks of `approximation`.
     history : bool, default=False
         Whether `history_` keeps the dual value after each round.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the machine of features of the kernel in place of the kernel's own, as in `SVC`: ρ is closed in
+        by some ten to thirty machines of a given cost.
 
     Attributes
     ----------
@@ -106,6 +117,7 @@ class NuSVC(SupportVectorClassifier):
         "decision_function_shape": parameters.one_of("ovr", "ovo"),
         "break_ties": parameters.boolean,
         "random_state": parameters.random_state,
+        "approximation": APPROXIMATION,
     }
     fit_intercept = True
     working_set = "second_order"
@@ -131,6 +143,7 @@ class NuSVC(SupportVectorClassifier):
         random_state: Any = None,
         kernel_params: dict[str, Any] | None = None,
         history: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -149,9 +162,25 @@ class NuSVC(SupportVectorClassifier):
         self.random_state = random_state
         self.kernel_params = kernel_params
         self.history = history
+        self.approximation = approximation
 
     def _set_strength(self, total_weight: float) -> None:
         """The cost 1/ρ comes out of the fit."""
+        self.C_, self.penalty_strength_ = 1.0, 1 / (2 * total_weight)
+
+    def _solved_on_features(self, mapped: Rows, fit: FitProblem, watch: Any) -> list[Machine]:
+        problems, found = self._feature_problems(), []
+        shares = [largest_share(mapped, problem.machine) for problem in problems]
+        self._require_share(shares)
+        for problem, share in zip(problems, shares, strict=True):
+            with watch.run("machine"):
+                found.append(margin_of_share(mapped, fit, problem, min(self.nu, share), float(self.tol)))
+            if found[-1] is None:
+                raise self._without_margin()
+        at: list[Any] = found
+        self.C_ = np.array([1 / each.level for each in at])
+        self.penalty_strength_ = self.penalty_strength_ / self.C_
+        return [each.machine for each in at]
 
     def _opened_machines(self, data: MemoryRows, *, fitting: bool) -> list[MachineData]:
         assert data.y is not None
@@ -171,7 +200,7 @@ class NuSVC(SupportVectorClassifier):
         self, X: Any, y: Any, opened: MemoryRows
     ) -> tuple[list[MachineData], list[RKHSSolution]]:
         machines = self._opened_machines(opened, fitting=True)
-        self._require_feasible(machines)
+        self._require_share([_largest_share(data) for data in machines])
         machines, solutions = self._solve_all(X, y, machines)  # type: ignore[assignment]
         # The sum of α is ν Σ s, that of what is given 1/ρ times as much.
         totals = [self.nu * float(data.problem.cost.sum()) for data in machines]
@@ -180,11 +209,11 @@ class NuSVC(SupportVectorClassifier):
         self.penalty_strength_ = 1 / (2 * self.C_ * opened.total_weight)
         return self._at_their_costs(machines), list(solutions)
 
-    def _require_feasible(self, machines: Sequence[MachineData]) -> None:
-        """Refuse a share that the smaller class of two cannot give half of."""
+    def _require_share(self, shares: Sequence[float]) -> None:
+        """Refuse a share that the smaller class of two cannot give half of; `shares` are the largest."""
         worst: tuple[float, Any, Any] = (np.inf, None, None)
-        for (positive, negative), data in zip(self._duels, machines, strict=True):
-            worst = min(worst, (_largest_share(data), positive, negative), key=lambda item: item[0])
+        for (positive, negative), share in zip(self._duels, shares, strict=True):
+            worst = min(worst, (share, positive, negative), key=lambda item: item[0])
         if self.nu > worst[0] * (1 + ROUNDING):
             names = " and ".join(repr(self.classes_[place].item()) for place in worst[1:])
             raise self._refuse(
@@ -201,15 +230,18 @@ class NuSVC(SupportVectorClassifier):
         solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.matrix)
         diagonal = self.kernel_.diagonal(data.X) if data.gram is None else data.gram.diagonal()
         if is_flat(solution, float(np.max(diagonal))):
-            raise ValueError(
-                f"NuSVC finds no margin between two classes at nu={self.nu:g}: shrunk towards their middles "
-                "they meet; give a larger 'nu' or another kernel."
-            )
+            raise self._without_margin()
         p, m = solution.levels
         values = solution.products[:, 0] - solution.products[:, 1]
         # At a minimum ρ Σ|ν| is ‖h‖² and the slacks; a machine that was stopped may be short of it.
         rho = max((m - p) / 2, 0.5 * float(solution.coef @ values) / (2 * half))
         return scaled(solution, rho, (p + m) / 2)
+
+    def _without_margin(self) -> ValueError:
+        return ValueError(
+            f"NuSVC finds no margin between two classes at nu={self.nu:g}: shrunk towards their middles "
+            "they meet; give a larger 'nu' or another kernel."
+        )
 
     def _told(self, standings: Sequence[Standing]) -> list[Told]:
         halves = [self.nu * float(standing.problem.cost.sum()) / 2 for standing in standings]

@@ -12,6 +12,9 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates
+from assay.kernel_machines.approximation.base import APPROXIMATION, feature_values
+from assay.kernel_machines.approximation.machines import FitProblem
+from assay.kernel_machines.nu_machines.on_features import SharesOnFeatures, ToldOnFeatures, margin_of_share
 from assay.kernel_machines.nu_machines.share import (
     SHARE_DOMAINS,
     Told,
@@ -21,17 +24,18 @@ from assay.kernel_machines.nu_machines.share import (
     share_claims,
 )
 from assay.kernel_machines.support_vectors.base import (
-    INSTEAD,
     SupportVectorModel,
     implied,
     values_block,
 )
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
-from assay.losses import Hinge
+from assay.losses import Hinge, SidedLoss
 from assay.models.capabilities import require_memory
 from assay.parameters import Domain
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MappedRows, MemoryRows, Rows
+from assay.solvers.piecewise.frame import MachineLoss
+from assay.solvers.piecewise.machine import Machine
 from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.fixed_sums import FixedSums, solve_fixed_sums
 from assay.solvers.rkhs.problem import RKHSProblem, RKHSSolution
@@ -40,7 +44,7 @@ EDGE = 0.1
 """Distance from the edge, over the level and the root of the precision, up to which a row is on it."""
 
 
-class OneClassSVM(OutlierMixin, SupportVectorModel):
+class OneClassSVM(OutlierMixin, SharesOnFeatures, SupportVectorModel):
     """The half-space of a kernel's space, far from 0, that holds all but a share ν of the rows.
 
     Minimises over h in the space of the kernel and over the level ρ
@@ -74,6 +78,12 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         Most steps; −1 for no limit.
     history : bool, default=False
         Whether `history_` keeps the dual value after each round.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the half-space of features of the kernel in place of the kernel's own, by walks over rows that
+        may be anywhere but on a cluster: ρ is closed in by some ten to thirty machines of a given cost. The
+        attributes are then `features_`, `feature_coef_` and `feature_dual_` with w and α, `offset_`,
+        `intercept_`, `rkhs_norm_`, `margin_`, both shares and values; none is per row. A number draws other
+        landmarks at every fit: a `Nystroem` takes a `random_state`.
 
     Attributes
     ----------
@@ -115,7 +125,7 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
     """
 
     _source: ClassVar[str] = "Sangnier §1.4.6"
-    _domains: ClassVar[Mapping[str, Domain]] = SHARE_DOMAINS
+    _domains: ClassVar[Mapping[str, Domain]] = {**SHARE_DOMAINS, "approximation": APPROXIMATION}
     working_set = "second_order"
     random_state = None
     fit_intercept = False  # what is free is the level
@@ -136,6 +146,7 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         max_iter: int = -1,
         kernel_params: dict[str, Any] | None = None,
         history: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -149,6 +160,7 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         self.max_iter = max_iter
         self.kernel_params = kernel_params
         self.history = history
+        self.approximation = approximation
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -162,8 +174,13 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
-        require_memory(self, X, instead=INSTEAD)
+        if self.approximation is None:
+            require_memory(self, X, instead=self._instead)
+        self._forget()
         opened: Any = self._open_rows(X, None, sample_weight)
+        if self.approximation is not None:
+            self._fit_on_features(X, None, opened, opened.total_weight)
+            return self
         self.kernel_ = self._kernel_for(opened)
         (data,), (solution,) = self._solve_all(X, None, [self._opened_machine(opened, fitting=True)])
         # Divided by ρ it is a machine whose level is 1, with costs s/ρ.
@@ -198,13 +215,73 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
         solution = solve_fixed_sums(problem, self.kernel_, data.X, options, gram=data.matrix)
         diagonal = self.kernel_.diagonal(data.X) if data.gram is None else data.gram.diagonal()
         if is_flat(solution, float(np.max(diagonal))):
-            raise ValueError(
-                f"OneClassSVM finds no half-space at nu={self.nu:g}: a mean of the rows in its space is 0; "
-                "give a smaller 'nu', or a kernel that is positive, such as 'rbf'."
-            )
+            raise self._without_half_space()
         values = solution.products[:, 0] - solution.products[:, 1]
         # At a minimum ρ Σα is ‖h‖² and the slacks; a machine that was stopped may be short of it.
         return scaled(solution, max(-solution.levels[0], 0.5 * float(solution.coef @ values) / total), 0.0)
+
+    def _without_half_space(self) -> ValueError:
+        return ValueError(
+            f"OneClassSVM finds no half-space at nu={self.nu:g}: a mean of the rows in its space is 0; "
+            "give a smaller 'nu', or a kernel that is positive, such as 'rbf'."
+        )
+
+    def _set_strength(self, total_weight: float) -> None:
+        """The cost is 1/ρ."""
+        self.offset_ = np.ones(1)
+
+    def _loss(self) -> SidedLoss:
+        return Hinge()
+
+    def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
+        return [MachineLoss(self._loss(), 1 / float(self.offset_[0]), 1)]
+
+    def _featured(self, data: Rows) -> Rows:
+        """The features of the rows, all of one class."""
+        mapped = super()._featured(data)
+        if isinstance(mapped, MemoryRows):
+            return MemoryRows(mapped.X, np.ones(mapped.shape[0]), mapped.weight)
+        return MappedRows(mapped, of_one_class)
+
+    def _solved_on_features(self, mapped: Rows, fit: FitProblem, watch: Any) -> list[Machine]:
+        (problem,) = self._feature_problems()
+        with watch.run("machine"):
+            found = margin_of_share(mapped, fit, problem, self.nu, float(self.tol))
+        if found is None:
+            raise self._without_half_space()
+        self.offset_ = np.array([found.level])
+        return [found.machine]
+
+    def _store_on_features(self, machines: Sequence[Machine], dtype: Any) -> None:
+        (machine,), rho = machines, float(self.offset_[0])
+        dual = rho * np.asarray(machine.dual)
+        unit = machine._replace(coef=rho * machine.coef, dual=dual)
+        super()._store_on_features([unit], dtype)
+        self.offset_ = self.offset_.astype(dtype)
+        self.intercept_ = -self.offset_
+
+    def _feature_points(self) -> tuple[NDArray, NDArray]:
+        return self.feature_coef_.astype(np.float64) / float(self.offset_[0]), np.zeros(1)
+
+    def _feature_duals(self) -> NDArray:
+        assert self.feature_dual_ is not None
+        return self.feature_dual_.astype(np.float64) / float(self.offset_[0])
+
+    def _told_on_features(self, told: ToldOnFeatures) -> ToldOnFeatures:
+        return told._replace(sums=(self.nu * told.rows.weight, 0.0))
+
+    def _feature_numbers(self, judged: Sequence[Any]) -> dict[str, NDArray]:
+        """Norm and both values of the problem of ν, in the unit of α."""
+        rho, unit, (told,) = float(self.offset_[0]), super()._feature_numbers(judged), judged
+        norm = np.linalg.norm(self.feature_coef_.astype(np.float64), axis=1)
+        pull = rho * told.evidence.pulls.sum(axis=0)
+        return {
+            **{name: unit[name] for name in ("error_share_", "support_share_")},
+            "rkhs_norm_": norm,
+            "margin_": rho / norm,
+            "primal_value_": rho**2 * (unit["primal_value_"] - told.total),
+            "dual_value_": np.array([-0.5 * float(pull @ pull)]),
+        }
 
     def _told(self, standing: Standing) -> Told:
         return Told(standing, (self.nu * float(standing.problem.cost.sum()), 0.0), -1.0)
@@ -238,10 +315,13 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
 
     def _values(self, X: Any, *, said: str) -> Any:
         check_is_fitted(self)
+        dtype = np.dtype(np.intp) if said == "labels" else self.offset_.dtype
+        if self._is_approximate:
+            mapped = self.features_._map(), self.feature_coef_, self.offset_
+            return self._open_new_rows(X).map(half_space_on_features, mapped, said, dtype=dtype)
         data = self._open_new_rows(X)
         support = (self.support_vectors_, self.support_)
         fitted = self.kernel_, support, np.ascontiguousarray(self.dual_coef_.T), self.offset_
-        dtype = np.dtype(np.intp) if said == "labels" else self.offset_.dtype
         return data.map(half_space_block, fitted, said, dtype=dtype)
 
     def decision_function(self, X: Any) -> Any:
@@ -271,8 +351,13 @@ class OneClassSVM(OutlierMixin, SupportVectorModel):
             The data that the model was fitted on.
         y : ignored
         """
-        require_memory(self, X, instead="certify on a sample of them")
+        if not self._is_approximate:
+            require_memory(self, X, instead="certify on a sample of them")
         opened: Any = self._open_new_rows(X, None, sample_weight)
+        if self._is_approximate:
+            return Certificates(
+                self._certify_on_features(opened, {"intercept_": (self.intercept_, -self.offset_)})
+            )
         rho = float(self.offset_[0])
         data = _at_level(self._opened_machine(opened, fitting=False), rho)
         coefs = np.zeros((opened.X.shape[0], 1))
@@ -291,10 +376,25 @@ def _at_level(data: MachineData, rho: float) -> MachineData:
     return data._replace(problem=data.problem._replace(cost=data.problem.cost / rho))
 
 
+def of_one_class(block: Block) -> Block:
+    """The rows of a block as those of class 1."""
+    return block._replace(y=np.ones(block.X.shape[0]))
+
+
 def half_space_block(block: Block, fitted: tuple[Any, ...], said: str) -> NDArray:
-    """What is said of the rows of a block: "scores" h, "values" h − ρ, or "labels", their signs."""
+    """What is said of the rows of a block; see `said_of`."""
     kernel, support, coefs, offset = fitted
-    scores = values_block(block, kernel, support, coefs, np.zeros_like(offset))[:, 0]
+    return said_of(values_block(block, kernel, support, coefs, np.zeros_like(offset))[:, 0], offset, said)
+
+
+def half_space_on_features(block: Block, fitted: tuple[Any, ...], said: str) -> NDArray:
+    """The same by features of the rows."""
+    mapping, coefs, offset = fitted
+    return said_of(feature_values(block, mapping, coefs, np.zeros_like(offset))[:, 0], offset, said)
+
+
+def said_of(scores: NDArray, offset: NDArray, said: str) -> NDArray:
+    """What is said of rows with the scores h: these, the "values" h − ρ, or "labels", their signs."""
     # A row on the edge is given the level itself: which side of it rounding takes is no statement.
     rounding = np.sqrt(np.finfo(offset.dtype).eps) * EDGE * np.abs(offset[0])
     scores = np.where(np.abs(scores - offset[0]) <= rounding, offset[0], scores)

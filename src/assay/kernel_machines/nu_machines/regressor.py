@@ -8,17 +8,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay import parameters
+from assay.kernel_machines.approximation.base import APPROXIMATION
+from assay.kernel_machines.approximation.machines import FitProblem
+from assay.kernel_machines.nu_machines.on_features import SharesOnFeatures, ToldOnFeatures, tube_of_share
 from assay.kernel_machines.nu_machines.share import SHARE_DOMAINS, Told, described, share_claims
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
 from assay.kernel_machines.support_vectors.regression import MachineRegressor
 from assay.losses import EpsilonInsensitive, SidedLoss
 from assay.parameters import Domain
+from assay.rows import Rows
+from assay.solvers.piecewise.machine import Machine
 from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.fixed_sums import FixedSums, solve_fixed_sums
 from assay.solvers.rkhs.problem import RKHSSolution
 
 
-class NuSVR(MachineRegressor):
+class NuSVR(SharesOnFeatures, MachineRegressor):
     """Support vector regression whose tube is as wide as all but a share ν of the rows need.
 
     Minimises over h in the space of the kernel, over b and over ε ≥ 0
@@ -54,6 +59,10 @@ class NuSVR(MachineRegressor):
         Most steps; −1 for no limit.
     history : bool, default=False
         Whether `history_` keeps the dual value after each round.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Fits the machine of features of the kernel in place of the kernel's own, as in `SVR`: ε is closed in
+        by some ten to thirty machines of a given tube. A number draws other landmarks at every fit: a
+        `Nystroem` takes a `random_state`.
 
     Attributes
     ----------
@@ -87,6 +96,7 @@ class NuSVR(MachineRegressor):
     _domains: ClassVar[Mapping[str, Domain]] = {
         **SHARE_DOMAINS,
         "C": parameters.real(above=0.0, squared=True),
+        "approximation": APPROXIMATION,
     }
     penalty_strength = None
     fit_intercept = True
@@ -110,6 +120,7 @@ class NuSVR(MachineRegressor):
         max_iter: int = -1,
         kernel_params: dict[str, Any] | None = None,
         history: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -124,6 +135,7 @@ class NuSVR(MachineRegressor):
         self.max_iter = max_iter
         self.kernel_params = kernel_params
         self.history = history
+        self.approximation = approximation
 
     def _loss(self) -> SidedLoss:
         return EpsilonInsensitive(self.epsilon_)
@@ -147,6 +159,16 @@ class NuSVR(MachineRegressor):
         p, m = solution.levels
         self.epsilon_, intercept = max((p - m) / 2, 0.0), (p + m) / 2
         return RKHSSolution(solution.coef, intercept, (intercept, intercept), *solution[2:5], solution.trace)
+
+    def _solved_on_features(self, mapped: Rows, fit: FitProblem, watch: Any) -> list[Machine]:
+        (problem,) = self._feature_problems()
+        with watch.run("machine"):
+            found = tube_of_share(mapped, fit, problem, self.nu, float(self.tol))
+        self.epsilon_ = found.level
+        return [found.machine]
+
+    def _told_on_features(self, told: ToldOnFeatures) -> ToldOnFeatures:
+        return super()._told_on_features(told)._replace(level=self.epsilon_, regression=True)
 
     def _told(self, standing: Standing, target: Any) -> Told:
         half = self.nu * float(standing.problem.cost.sum()) / 2

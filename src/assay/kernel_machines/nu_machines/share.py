@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,8 +26,34 @@ SHARE_DOMAINS: Mapping[str, Domain] = {
     "nu": parameters.real(above=0.0, at_most=1.0),
 }
 
+ROUNDED = 1e-7
+"""Room for sums of machines that were found between two others."""
+
 FLAT = 1e-6
 """Norm over its largest possible value, below which no direction is left."""
+
+
+class Shared(Protocol):
+    """What a machine that was told a share says of itself, on its kernel or on features; see `Told`."""
+
+    @property
+    def total(self) -> float:
+        """What Σ|ν| must be."""
+
+    @property
+    def misfit(self) -> float:
+        """How much of ν must go, or come, for that."""
+
+    @property
+    def has_tube(self) -> bool:
+        """Whether the share decides more than a tube of width 0."""
+
+    @property
+    def relative_gap(self) -> float:
+        """Duality gap of the problem of the share."""
+
+    def shares(self, tol: float) -> tuple[float, float]:
+        """Shares of errors and of support vectors."""
 
 
 class Told(NamedTuple):
@@ -47,12 +73,17 @@ class Told(NamedTuple):
         return sum(self.sums)
 
     @property
+    def has_tube(self) -> bool:
+        """Whether what the share decides is not a tube of width 0, which has no more than its rows give."""
+        return self.target is None or self.level > 0
+
+    @property
     def misfit(self) -> float:
         """How much of ν must go, or come, for the sums to be met; without a tube less may do."""
         coef = self.standing.coef
         masses = np.array([np.maximum(coef, 0).sum(), np.maximum(-coef, 0).sum()])
         wanted = np.array(self.sums)
-        if self.target is not None and self.level == 0:
+        if not self.has_tube:
             wanted = np.minimum(wanted, masses.min())
         return float(np.abs(masses - wanted).sum())
 
@@ -71,32 +102,29 @@ class Told(NamedTuple):
         scale = abs(primal) or 1.0
         return max(primal - dual, 0.0) / scale
 
-    def errors(self, allowed: float) -> float:
-        """Weight of the rows that are beyond their level, relative to all."""
+    def shares(self, tol: float) -> tuple[float, float]:
+        """Shares of errors and of support vectors; a row at its level to the root of the gap is no error."""
         standing = self.standing
-        beyond = standing.slack > allowed
-        return float(standing.problem.cost @ beyond / standing.problem.cost.sum())
-
-    @property
-    def carried(self) -> float:
-        """Weight of the support vectors, relative to all."""
-        return float(
-            self.standing.problem.cost @ (self.standing.coef != 0) / self.standing.problem.cost.sum()
-        )
+        allowed = max(2 * np.sqrt(standing.reach * tol * standing.gap.scale), 1e-6)
+        cost = standing.problem.cost
+        errors, carried = cost @ (standing.slack > allowed), cost @ (standing.coef != 0)
+        return float(errors / cost.sum()), float(carried / cost.sum())
 
 
 def share_claims(
-    machines: Sequence[Told], nu: float, tol: float, *, single: bool, source: str
+    machines: Sequence[Shared], nu: float, tol: float, *, single: bool, source: str, rounded: float = 1e-9
 ) -> list[Certificate]:
-    """Duality gap of the problem of the share, the sums of ν, and errors ≤ ν ≤ support vectors."""
+    """Duality gap of the problem of the share, the sums of ν, and errors ≤ ν ≤ support vectors.
+
+    Shares and sums are held to what is `rounded`.
+    """
     misfit = max(told.misfit / told.total for told in machines)
     gap = max(told.relative_gap for told in machines)
-    digits = 1e-5 if single else 1e-9
+    digits = 1e-5 if single else rounded
     errors, carried = (
-        np.array(values) for values in zip(*(shares(each, tol) for each in machines), strict=True)
+        np.array(values) for values in zip(*(each.shares(tol) for each in machines), strict=True)
     )
-    # A tube of width 0 has no more than ν of its rows to give.
-    tubes = np.array([told.target is None or told.level > 0 for told in machines])
+    tubes = np.array([told.has_tube for told in machines])
     return [
         at_most(
             "The coefficients of either sign have the sum that the share asks for.",
@@ -129,13 +157,6 @@ def share_claims(
     ]
 
 
-def shares(told: Told, tol: float) -> tuple[float, float]:
-    """Shares of errors and of support vectors; a row at its level to the root of the gap is no error."""
-    standing = told.standing
-    allowed = 2 * np.sqrt(standing.reach * tol * standing.gap.scale)
-    return told.errors(max(allowed, 1e-6)), told.carried
-
-
 def scaled(solution: SumsSolution, by: float, intercept: float) -> RKHSSolution:
     """The machine whose level is 1, from one whose level is `by`."""
     return RKHSSolution(
@@ -156,7 +177,7 @@ def is_flat(solution: SumsSolution, reach: float) -> bool:
     return bool(norm <= FLAT * np.sqrt(reach) * np.abs(solution.coef).sum())
 
 
-def described(machines: Sequence[Told], tol: float) -> dict[str, Any]:
+def described(machines: Sequence[Shared], tol: float) -> dict[str, Any]:
     """Shares of errors and of support vectors of each machine."""
-    errors, carried = zip(*(shares(told, tol) for told in machines), strict=True)
+    errors, carried = zip(*(told.shares(tol) for told in machines), strict=True)
     return {"error_share_": np.array(errors), "support_share_": np.array(carried)}

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, agreement
+from assay.kernel_machines.approximation.base import APPROXIMATION, first_value
 from assay.kernel_machines.kernel_ridge.gram_system import (
     GramSystem,
     KeptRows,
@@ -21,10 +21,12 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
     training_gram,
 )
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
+from assay.kernel_machines.risk.on_features import LOOSE, RiskOnFeatures
 from assay.kernel_machines.risk.solver import (
     SOURCE,
     Standing,
     ball_certificates,
+    over_ball,
     risk_certificates,
     solution_of_penalty,
     solve_in_ball,
@@ -49,12 +51,13 @@ LOSS = Domain(
     ("squared", "huber", "absolute", "epsilon_insensitive"),
 )
 SMALL = 700
-LOOSE = 1e-6
-"""Relative gap of the penalty that stands for a ball that does not bind."""
-INSTEAD = "fit a linear model on Nyström or random features of them, which stream, or fit a sample"
+INSTEAD = (
+    "give 'approximation', fit a linear model on Nyström or random features of them, which stream, or fit a "
+    "sample"
+)
 
 
-class KernelERM(IterativeModel, PairwiseModel, Regressor):
+class KernelERM(RiskOnFeatures, PairwiseModel, Regressor):
     """Any convex loss, minimised over a reproducing kernel Hilbert space.
 
     Minimises over f = h + b, with λ = 1/(2 C n) and n = Σ s,
@@ -102,6 +105,12 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         Duality gap, relative to the objective, at which the fit ends.
     max_iter : int, default=200
         Most Newton steps; ten thousand times as many steps on pairs for a loss with corners.
+    approximation : int, Nystroem or RandomFourierFeatures, optional
+        Minimises over the functions of features of the kernel, by walks over rows that may be anywhere: so
+        many Nyström landmarks, or those of a transformer, whose kernel becomes that of this model. The
+        attributes are then `features_`, `feature_coef_` of shape (1, n_features_out) and, for a loss with
+        corners, `feature_dual_` with ν of each row; `dual_coef_`, `X_fit_` and `intercept_interval_` are left
+        out. A number draws other landmarks at every fit: a `Nystroem` takes a `random_state`.
 
     Attributes
     ----------
@@ -156,6 +165,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         "fit_intercept": parameters.boolean,
         "tol": parameters.real(above=0.0),
         "max_iter": parameters.integer(at_least=1),
+        "approximation": APPROXIMATION,
     }
 
     def __init__(
@@ -173,6 +183,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 200,
+        approximation: Any = None,
     ) -> None:
         self.loss = loss
         self.constraint = constraint
@@ -186,6 +197,7 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.approximation = approximation
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelERM:
@@ -194,12 +206,19 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            Training rows in memory; the Gram matrix when the kernel is precomputed.
-        y : array of shape (n_samples,)
+            Training rows in memory; the Gram matrix when the kernel is precomputed. With `approximation` also
+            a path, Arrow dataset or Dask collection.
+        y : array of shape (n_samples,) or column name
             Numbers that the loss takes as targets: labels −1 and +1 for a loss of the margin.
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 means the row counts twice; a weight of 0 that it is absent.
         """
+        self._forget()
+        if self.approximation is not None:
+            opened = self._open_vector(X, y, sample_weight)
+            self.loss_ = loss_of(self.loss)
+            self._fit_on_features(X, y, opened)
+            return self
         data = self._open_pairs(X, sample_weight, instead=INSTEAD, y=y, with_target=True)
         data = vector_target(data, self)  # type: ignore[assignment]
         self.loss_, self.kernel_ = loss_of(self.loss), kernel_of(self, data.X, data.weight)
@@ -224,14 +243,19 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         return kept, RKHSProblem(self.loss_, target, weight, bool(self.fit_intercept))
 
     def _require_solution(self, problem: RKHSProblem[Loss], kept: KeptRows) -> None:
-        """Refuse targets that the loss does not take, and problems without a solution."""
+        """Refuse what `_require_targets` does, and risks that are unbounded below."""
         loss, y = problem.loss, problem.target
-        name = type(loss).__name__
         if loss.n_groups != 2 and not loss.convex:
             diagonal = np.abs(self.kernel_.diagonal(kept.X)).astype(np.float64)
             why = why_unsolvable(loss, y, problem.cost, diagonal, fit_intercept=problem.fit_intercept)
             if why is not None:
                 raise ValueError(why.sentence)
+        self._require_targets(problem)
+
+    def _require_targets(self, problem: RKHSProblem[Loss]) -> None:
+        """Refuse targets that the loss does not take, and problems without a solution."""
+        loss, y = problem.loss, problem.target
+        name = type(loss).__name__
         requires(type(self).__name__, loss, convex=True, scores=1)
         if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():
             raise ValueError(f"{name} is a loss of labels: y must hold −1 and +1 only.")
@@ -316,7 +340,8 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         if self.constraint == "ball":
             active = bool(self.constraint_active_)
             radius = float(self.radius)
-            claims += ball_certificates(problem, standing, radius, active=active, tol=self.tol, single=single)
+            over = over_ball(problem, standing)
+            claims += ball_certificates(over, radius, active=active, tol=self.tol, single=single)
         return claims
 
     def predict(self, X: Any) -> Any:
@@ -327,6 +352,8 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
             New rows; the cross matrix with the training rows when the kernel is precomputed.
         """
+        if self._is_approximate:
+            return self._values_on_features(X, first_value, dtype=self.feature_coef_.dtype, width=None)
         data = self._open_new_rows(X)
         fitted = self.kernel_, self.X_fit_, self.dual_coef_, self.dual_coef_.dtype.type(self.intercept_)
         return data.map(value_block, *fitted, dtype=self.dual_coef_.dtype)
@@ -339,6 +366,8 @@ class KernelERM(IterativeModel, PairwiseModel, Regressor):
         X, y, sample_weight
             The data that the model was fitted on.
         """
+        if self._is_approximate:
+            return self._certify_on_features(self._open_new_vector(X, y, sample_weight))
         data = self._open_new_pairs(X, sample_weight, y=y, with_target=True)
         data = vector_target(data, self)  # type: ignore[assignment]
         if data.y is None or data.y.shape != self.dual_coef_.shape:

@@ -91,12 +91,24 @@ def stand(problem: RKHSProblem[Loss], coef: Array, intercept: float, operator: G
     )
 
 
-def ball_gap(problem: RKHSProblem[Loss], standing: Standing, radius: float) -> float:
-    """Gap of the mean loss over the ball, relative to it: the gap of the penalty and (c − ‖h‖)‖h‖."""
-    gap, total = standing.gap, float(problem.cost.sum())
-    excess = gap.gap + max(radius - standing.norm, 0.0) * standing.norm
-    scale = max(float(gap.row_loss.sum()), PERFECT * problem.loss_at_zero, 1e-300)
-    return excess / scale if total > 0 else 0.0
+class OverBall(NamedTuple):
+    """What certifies a fit in a ball: the gap of its penalty, C Σ s ℓ there and at 0, its norm."""
+
+    gap: float
+    loss: float
+    loss_at_zero: float
+    norm: float
+
+    def relative_gap(self, radius: float) -> float:
+        """Gap of the mean loss over the ball, relative to it: the gap of the penalty and (c − ‖h‖)‖h‖."""
+        excess = self.gap + max(radius - self.norm, 0.0) * self.norm
+        return excess / max(self.loss, PERFECT * self.loss_at_zero, 1e-300)
+
+
+def over_ball(problem: RKHSProblem[Loss], standing: Standing) -> OverBall:
+    """Of a fit on a kernel."""
+    gap = standing.gap
+    return OverBall(gap.gap, float(gap.row_loss.sum()), problem.loss_at_zero, standing.norm)
 
 
 def risk_certificates(
@@ -130,7 +142,7 @@ def risk_certificates(
 
 
 def ball_certificates(
-    problem: RKHSProblem[Loss], standing: Standing, radius: float, *, active: bool, tol: float, single: bool
+    standing: OverBall, radius: float, *, active: bool, tol: float, single: bool
 ) -> list[Certificate]:
     """Of the constrained problem: inside the ball, complementary, and optimal there."""
     rounding = 1e-3 if single else 1e-5
@@ -144,14 +156,14 @@ def ball_certificates(
         at_most(
             "The ball binds or the penalty is nothing: λ(‖h‖ − c) = 0.",
             "slack of the ball, relative" if active else "penalty times slack, relative",
-            slack if active else ball_gap(problem, standing, radius),
+            slack if active else standing.relative_gap(radius),
             rounding if active else INACTIVE,
             source,
         ),
         at_most(
             "The mean loss is this close to its minimum over the ball.",
             "relative gap in the ball",
-            ball_gap(problem, standing, radius),
+            standing.relative_gap(radius),
             bound,
             source,
         ),

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates, at_most
-from assay.kernel_machines.approximation import OnFeatures, feature_values
+from assay.kernel_machines.approximation.machines import OnFeatures
 from assay.kernel_machines.kernel_ridge.gram_system import require_range
 from assay.kernel_machines.support_vectors.base import SupportVectorModel, implied, values_block
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
@@ -115,13 +115,14 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
 
     def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
         """What each machine charges: the rows of a third class have a factor of 0."""
-        machines = []
+        machines: list[tuple[int, Array]] = []
         for positive, negative in self._duels:
             factors = self.class_weight_.astype(np.float64)
             if negative is not None:
                 factors[[code for code in range(len(factors)) if code not in (positive, negative)]] = 0.0
-            machines.append(MachineLoss(self._loss(), self.C_, positive, factors))
-        return machines
+            machines.append((positive, factors))
+        costs = np.broadcast_to(self.C_, len(machines)).tolist()
+        return [MachineLoss(self._loss(), cost, *each) for cost, each in zip(costs, machines, strict=True)]
 
     def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
         """The machines of a unit cost on a Gram matrix."""
@@ -278,10 +279,9 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         return unpacked(self.dual_coef_, codes, len(self.classes_), self._duels)
 
     def _values(self, X: Any, after: Any, *, dtype: Any, width: int | None) -> Any:
-        data = self._open_new_rows(X)
         if self._is_approximate:
-            mapped = self.features_._map(), self.feature_coef_, self.intercept_
-            return data.map(machines_on_features, mapped, after, dtype=dtype, width=width)
+            return self._values_on_features(X, after, dtype=dtype, width=width)
+        data = self._open_new_rows(X)
         support = (self.support_vectors_, self.support_)
         fitted = self.kernel_, support, self._columns, self.intercept_
         return data.map(machines_block, fitted, after, dtype=dtype, width=width)
@@ -428,11 +428,6 @@ def class_counts(block: Block, n_classes: int) -> NDArray:
     return np.bincount(block.y.reshape(-1).astype(np.intp), block.weights, minlength=n_classes).astype(
         np.float64
     )
-
-
-def machines_on_features(block: Block, fitted: tuple[Any, ...], after: Any) -> NDArray:
-    """What is made of the values of machines on features at the rows of a block."""
-    return np.asarray(after(feature_values(block, *fitted)))
 
 
 def machines_block(block: Block, fitted: tuple[Any, ...], after: Any) -> NDArray:

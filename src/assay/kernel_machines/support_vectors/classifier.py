@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay import parameters
-from assay.kernel_machines.approximation import APPROXIMATION
+from assay.kernel_machines.approximation.base import APPROXIMATION
 from assay.kernel_machines.bounds import RiskBound, hinge_risk_bound
 from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
 from assay.kernel_machines.support_vectors.classification import SupportVectorClassifier

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from assay.kernel_machines.approximation import APPROXIMATION
+from assay.kernel_machines.approximation.base import APPROXIMATION
 from assay.kernel_machines.support_vectors.base import MACHINE_DOMAINS
 from assay.kernel_machines.support_vectors.regression import KernelResiduals
 from assay.losses import Quantile, SidedLoss

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay.certificates import Certificates
-from assay.kernel_machines.approximation import OnFeatures, feature_values
+from assay.kernel_machines.approximation.base import first_value
+from assay.kernel_machines.approximation.machines import OnFeatures
 from assay.kernel_machines.support_vectors.base import (
     SupportVectorModel,
     implied,
@@ -119,10 +120,9 @@ class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
         X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
             New rows; the cross matrix with the training rows when the kernel is precomputed.
         """
-        data = self._open_new_rows(X)
         if self._is_approximate:
-            mapped = self.features_._map(), self.feature_coef_, self.intercept_
-            return data.map(predicted_on_features, mapped, dtype=self.intercept_.dtype)
+            return self._values_on_features(X, first_value, dtype=self.intercept_.dtype, width=None)
+        data = self._open_new_rows(X)
         support = (self.support_vectors_, self.support_)
         fitted = self.kernel_, support, np.ascontiguousarray(self.dual_coef_.T), self.intercept_
         return data.map(predicted_block, fitted, dtype=self.intercept_.dtype)
@@ -169,11 +169,6 @@ class KernelResiduals(SelectsMachines, MachineRegressor):
 
     def _predictions_of(self, values: NDArray) -> NDArray:
         return values[:, :, 0]
-
-
-def predicted_on_features(block: Block, fitted: tuple[Any, ...]) -> NDArray:
-    """Predictions of the rows of a block, from their features."""
-    return feature_values(block, *fitted)[:, 0]
 
 
 def predicted_block(block: Block, fitted: tuple[Any, ...]) -> NDArray:

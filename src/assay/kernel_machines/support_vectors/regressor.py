@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.kernel_machines.approximation import APPROXIMATION
+from assay.kernel_machines.approximation.base import APPROXIMATION
 from assay.kernel_machines.bounds import RiskBound, svr_oracle_bound
 from assay.kernel_machines.support_vectors.base import LIMIT, MACHINE_DOMAINS, uniqueness
 from assay.kernel_machines.support_vectors.machine import MachineData, Standings

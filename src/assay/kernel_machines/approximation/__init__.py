@@ -1,0 +1,1 @@
+"""Kernel machines on features of their kernel."""
