@@ -94,3 +94,24 @@ def test_rows_of_the_other_class_may_move_the_other_way(last, unique):
     rows, label = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, last]]), [0, 1, 1, 0]
     model = SVC(kernel="linear", C=10.0, tol=1e-12).fit(rows, label)
     assert model.alpha_unique_.tolist() == [unique]
+
+
+def test_beyond_so_many_rows_it_is_decided_where_few_span_the_others_and_left_open_elsewhere(monkeypatch):
+    monkeypatch.setattr("assay.kernel_machines.support_vectors.uniqueness.LARGEST", 30)
+    monkeypatch.setattr("assay.kernel_machines.support_vectors.uniqueness.TRIED", 20)
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 2))
+    # A tube of width 0 around a plane: every row is at its corner, and three of them determine the plane.
+    plane = SVR(kernel="linear", epsilon=0.0, C=10.0, tol=1e-12).fit(rows, rows @ [1.0, -0.5])
+    assert plane.alpha_unique_.tolist() == [False]
+    # A kernel that interpolates: all rows are at their corner and their kernels are independent.
+    free = SVR(gamma=20.0, epsilon=0.0, C=1e4, tol=1e-12)
+    y = random.normal(size=60)
+    model = free.fit(rows, y)
+    assert model.alpha_unique_.tolist() == [None]
+    assert model.certify(rows, y).holds
+    wrong = SVR(gamma=20.0, epsilon=0.0, C=1e4, tol=1e-12).fit(rows, y)
+    wrong.alpha_unique_ = np.array([True])
+    assert not wrong.certify(rows, y).holds
+    monkeypatch.setattr("assay.kernel_machines.support_vectors.uniqueness.LARGEST", 2000)
+    assert free.fit(rows, y).alpha_unique_.tolist() == [True]

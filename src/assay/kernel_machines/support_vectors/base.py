@@ -313,11 +313,13 @@ def draws_of(random_state: Any) -> Callable[[int], NDArray[np.int64]]:
 
 
 def uniqueness(kernel: Kernel, machines: Sequence[MachineData], standings: Standings) -> NDArray:
-    """Whether the coefficients of each machine are the only ones."""
-    alone = np.zeros(len(standings), dtype=np.bool_) if standings.alone is None else standings.alone.copy()
-    for place in np.flatnonzero(~alone).tolist():
-        alone[place] = has_unique_coefficients(kernel, machines[place], standings[place])
-    return alone
+    """Whether the coefficients of each machine are the only ones, None where it was left open."""
+    told: list[bool | None] = (
+        [False] * len(standings) if standings.alone is None else standings.alone.tolist()
+    )
+    for place in [place for place, alone in enumerate(told) if not alone]:
+        told[place] = has_unique_coefficients(kernel, machines[place], standings[place])
+    return np.array(told, dtype=object if None in told else bool)
 
 
 def implied(machines: Sequence[MachineData], standings: Standings, n: int) -> dict[str, Any]:

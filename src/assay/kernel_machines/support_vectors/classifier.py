@@ -129,8 +129,8 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     primal_value_, dual_value_, loss_value_ : arrays of shape (n_machines,)
         The objective, the value of the dual, and C Σ s ξ; the other term of the objective is ½ ‖h‖².
     alpha_unique_ : array of bool of shape (n_machines,)
-        Whether no other coefficients give the same machine; false also where more than 2,000 rows are on the
-        margin, and it is left open.
+        Whether no other coefficients give the same machine. None, in an array of objects, where more than
+        2,000 rows are on the margin, and some hundreds of them do not span the others: it is left open.
     leave_one_out_bound_ : float
         Share of rows with 2 α R² + ξ ≥ 1; with two classes only. 1 where an intercept has no support vector
         on the margin, which the theorem asks for.

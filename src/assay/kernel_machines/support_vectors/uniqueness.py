@@ -17,7 +17,10 @@ from assay.kernels import Kernel
 from assay.solvers.rkhs.problem import Array, box
 
 LARGEST = 2000
-"""Rows at a corner up to which it is decided."""
+"""Rows at a corner up to which it is always decided."""
+
+TRIED = 300
+"""Of more rows, those whose combinations are tried for the others."""
 
 AT_CORNER = 1e-6
 """Distance of a residual from a corner, over the largest target, that is rounding."""
@@ -26,8 +29,8 @@ ROUNDING = 1e-8
 """Distance of a coefficient from 0 or its bounds, over the width of its box, that is rounding."""
 
 
-def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standing) -> bool:
-    """Whether the coefficients are the only ones; false too where too many rows are at corners to tell."""
+def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standing) -> bool | None:
+    """Whether the coefficients are the only ones; None where too many rows are at corners to tell."""
     problem = data.problem
     if not problem.loss.cornered:
         return True
@@ -45,13 +48,41 @@ def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standin
     if len(places) < 2:
         return not len(places) or problem.fit_intercept or standing.reach > 0
     if len(places) > LARGEST:
-        return False
+        either = np.flatnonzero(may_rise & may_fall)
+        return False if are_dependent(kernel, data, either, balanced=problem.fit_intercept) else None
     if data.gram is not None:
         gram = data.gram.part(places)
     else:
         gram = kernel.gram(data.X[places].astype(np.float64))
     directions = dependences(gram, balanced=problem.fit_intercept)
     return not directions.shape[1] or not _some_direction(directions, may_rise[places], may_fall[places])
+
+
+def are_dependent(kernel: Kernel, data: MachineData, places: NDArray[np.intp], *, balanced: bool) -> bool:
+    """Whether the kernels of many rows are surely linearly dependent, with Σd = 0 if `balanced`.
+
+    They are where those of some hundreds of them span the others, as with a kernel of few features.
+    """
+    if len(places) <= TRIED + 1:
+        return False
+    tried = places[np.linspace(0, len(places) - 1, TRIED).astype(np.intp)]
+    if data.gram is not None:
+        whole, rows = data.gram.form[2], data.gram.form[3]
+        cross, diagonal = whole[np.ix_(rows[tried], rows[places])], data.gram.diagonal()[places]
+    else:
+        X = data.X.astype(np.float64)
+        cross, diagonal = kernel.cross(X[tried], X[places]), kernel.diagonal(X[places])
+    scale = float(diagonal.max())
+    cross, diagonal = (cross + scale, diagonal + scale) if balanced else (cross, diagonal)
+    inner = cross[:, np.searchsorted(places, tried)]
+    tol = 10 * len(places) * float(np.finfo(np.float64).eps) * float(diagonal.max())
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(inner, tol=tol, lower=1)
+    if rank == TRIED:
+        return False
+    first = np.tril(factor[:rank, :rank])
+    spanned = linalg.solve_triangular(first, cross[pivots[:rank] - 1], lower=True)
+    left = diagonal - np.einsum("ij,ij->j", spanned, spanned)
+    return bool(left.max() <= 100 * tol)
 
 
 def dependences(gram: Array, *, balanced: bool) -> Array:
