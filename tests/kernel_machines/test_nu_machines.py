@@ -217,3 +217,12 @@ def test_a_tube_that_seemed_closed_may_be_open_after_all(seed):
     model = NuSVR(nu=nu, C=cost, gamma=gamma, tol=1e-8).fit(rows, y)
     assert np.abs(model.dual_coef_).sum() <= nu * cost * n * (1 + 1e-9)
     model.certificates_.require()
+
+
+def test_slacks_that_are_rounding_are_no_damage():
+    rows = np.repeat(np.random.default_rng(0).normal(size=(40, 3))[:20], 2, axis=0)
+    model = OneClassSVM(nu=0.3).fit(rows)
+    assert model.slack_.max() < 1e-12 * model.offset_[0]  # of the order of the last digit
+    assert model.certify(rows).holds
+    model.slack_ = model.slack_ + 1e-3
+    assert not model.certify(rows).holds

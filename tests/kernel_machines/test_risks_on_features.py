@@ -234,8 +234,10 @@ def test_a_share_is_met_where_its_sum_jumps():
     # With more rows at their corner than features the sum of |ν| jumps in the level that is looked for.
     X = np.repeat(np.linspace(-1, 1, 9), 10)[:, None]
     y = np.tile([-0.3, 0.3, 0.1, -0.1, 0.5, -0.5, 0.2, -0.2, 0.4, -0.4], 9)
-    for nu in (0.25, 0.35, 0.55):
+    for nu in (0.15, 0.25, 0.35, 0.55):
         model = NuSVR(nu=nu, C=10.0, kernel="linear", approximation=1).fit(X, y)
         assert model.certify(X, y).holds
         assert np.abs(model.feature_dual_).sum() == pytest.approx(10 * nu * 90, rel=1e-9)
         assert model.error_share_[0] <= nu <= model.support_share_[0]
+    # No row is outside: the width of the tube is that of its rows to the last digit, or the loss is not 0.
+    assert NuSVR(nu=0.15, C=10.0, kernel="linear", approximation=1).fit(X, y).epsilon_ == 0.5

@@ -295,10 +295,11 @@ class KernelLogisticRegression(HasLogisticPath, LogisticOnFeatures, Classifier):
         stored = kept.put_back(coef)
         self.dual_coef_ = stored[:, 0] if problem.is_binary else stored
         self.intercept_ = intercept
-        self.n_iter_, self.converged_ = fit.n_iter, bool(fit.converged or evidence.relative_gap <= self.tol)
+        self.n_iter_, said = fit.n_iter, bool(fit.converged or evidence.relative_gap <= self.tol)
         self.__dict__.update(self._numbers(problem, evidence))
         self.dual_gap_, self.optimality_ = evidence.relative_gap, evidence.violation
         self.certificates_ = Certificates(self._claims(evidence, dtype))
+        self.converged_ = said and self.certificates_[0].holds
         if not self.converged_:
             warn_of_gap(self, int(self.n_iter_), int(self.max_iter), self.dual_gap_)
 

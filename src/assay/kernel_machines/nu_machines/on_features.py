@@ -30,6 +30,9 @@ EXACT = 1e-11
 MOST_LEVELS = 80
 SMALLEST_LEVEL = 1e-9
 
+NEAR = 1e-6
+"""Distance of a level from what its rows say, relative to the range of levels, that the search leaves."""
+
 
 class AtLevel(NamedTuple):
     """A machine at a level, in the unit of the level; `mass` is the sum of |ν|."""
@@ -291,7 +294,23 @@ def tube_of_share(
     )
     # No tube brings the objective of the share below that share of the one without.
     allowed = 0.01 * min(tol, 1e-6) * share * measured.gap.objective
-    return level_of_sum(solve, AtLevel(off, flat, 0.0), closed, total, allowed=allowed)
+    found = level_of_sum(solve, AtLevel(off, flat, 0.0), closed, total, allowed=allowed)
+    # Rows on the edge of the tube tell its width to the last digit.
+    at_edge: NDArray = mapped.reduce(
+        edge_sums, machine, found.machine.coef, found.machine.intercept, rowwise=(found.machine.dual,)
+    )
+    edge = float(at_edge[0] / at_edge[1]) if at_edge[1] > 0 else found.level
+    return found._replace(level=edge) if abs(edge - found.level) <= NEAR * off else found
+
+
+def edge_sums(
+    block: Block, machine: MachineLoss[SidedLoss], coef: Array, intercept: float, dual: NDArray
+) -> NDArray:
+    """Sum of |residual| over the rows of a block whose ν is inside its box, and their number."""
+    target, weight = machine.read(block)
+    size, apart = np.abs(dual), np.abs(target - np.asarray(block.X @ coef, dtype=np.float64) - intercept)
+    inside = (size > ROUNDED * weight) & (size < (1 - ROUNDED) * weight)
+    return np.array([apart[inside].sum(), float(inside.sum())])
 
 
 def target_range(block: Block, machine: MachineLoss[SidedLoss]) -> tuple[float, float]:

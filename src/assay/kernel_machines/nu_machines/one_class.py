@@ -220,6 +220,9 @@ class OneClassSVM(OutlierMixin, SharesOnFeatures, SupportVectorModel):
         # At a minimum ρ Σα is ‖h‖² and the slacks; a machine that was stopped may be short of it.
         return scaled(solution, max(-solution.levels[0], 0.5 * float(solution.coef @ values) / total), 0.0)
 
+    def _unit_of_slacks(self, data: Any) -> float:
+        return float(self.offset_[0])
+
     def _without_half_space(self) -> ValueError:
         return ValueError(
             f"OneClassSVM finds no half-space at nu={self.nu:g}: a mean of the rows in its space is 0; "

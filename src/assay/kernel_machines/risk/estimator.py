@@ -306,8 +306,9 @@ class KernelERM(RiskOnFeatures, PairwiseModel, Regressor):
         self.__dict__.update(self._numbers(standing))
         self.dual_gap_, self.optimality_ = standing.gap.relative, standing.violation
         self.n_iter_ = max(solution.n_iter, 1)
-        self.converged_ = bool(solution.converged or self.dual_gap_ <= self.tol)
         self.certificates_ = Certificates(self._claims(costly, standing))
+        said = bool(solution.converged or self.dual_gap_ <= self.tol)
+        self.converged_ = said and self.certificates_[0].holds
         if not self.constraint_active_ and not self.certificates_[-1].holds:
             self.converged_ = False
             warn(

@@ -65,6 +65,9 @@ SHARED_GRAM = 3000
 
 UNLIMITED = 10**9
 
+SLIGHT = 1e-6
+"""Slacks below this share of their unit may be off by rounding."""
+
 FEW = 2000
 """Rows of all machines together up to which one thread is as fast."""
 
@@ -286,6 +289,9 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         pairs = {
             name: (getattr(self, name), value) for name, value in again.items() if name != "kkt_violations_"
         }
+        # Slacks that are all rounding are not compared by their last digits.
+        room = SLIGHT * self._unit_of_slacks(data)
+        pairs["slack_"] = tuple(np.append(slack, room) for slack in pairs["slack_"])
         if not self._is_precomputed:
             both = (self.support_vectors_, data.X[self.support_])
             kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)
@@ -293,6 +299,10 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         if hasattr(self, "C_"):
             pairs["penalty_strength_"] = self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight)
         return pairs
+
+    def _unit_of_slacks(self, data: Any) -> float:
+        """What slacks are measured in: the targets."""
+        return 1.0 if hasattr(self, "classes_") else float(np.abs(data.y).max(initial=0.0))
 
     def _with(self, **changed: Any) -> Any:
         """An unfitted model with some parameters changed."""
