@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from assay.datasets import TwoMoons
 from assay.kernel_machines import (
@@ -18,6 +19,7 @@ from assay.kernel_machines import (
     OneClassSVM,
     RandomFourierFeatures,
 )
+from assay.kernels import Sigmoid
 
 SMOOTH = ["huber", "squared", "logistic", "squared_hinge", "exponential"]
 CORNERED = ["absolute", "hinge", "epsilon_insensitive"]
@@ -241,3 +243,51 @@ def test_a_share_is_met_where_its_sum_jumps():
         assert model.error_share_[0] <= nu <= model.support_share_[0]
     # No row is outside: the width of the tube is that of its rows to the last digit, or the loss is not 0.
     assert NuSVR(nu=0.15, C=10.0, kernel="linear", approximation=1).fit(X, y).epsilon_ == 0.5
+
+
+@pytest.mark.parametrize("name", ["logistic", "huber", "absolute", "nu classes", "nu tube", "one class"])
+def test_bad_input_is_answered_or_refused_in_a_sentence(name, table):
+    X, y = table[0][:40], target_of(name, table)[:40]
+    twice = np.repeat(np.arange(20), 2)
+    for rows, target in ((np.ones((40, 2)), y), (X[twice], y[twice]), (X * 1e-200, y)):
+        if name == "nu classes" and np.ptp(rows) < 1e-100:
+            with pytest.raises(ValueError, match="finds no margin"):
+                on_features(name).fit(rows, target)
+            continue
+        assert on_features(name).fit(rows, target).certify(rows, target).holds
+    pair = np.array([0, int(np.flatnonzero(y != y[0])[0])])
+    assert on_features(name).fit(X[pair], y[pair]).certify(X[pair], y[pair]).holds
+    table_of_zeros = sparse.csr_matrix(np.where(np.abs(X) < 0.3, 0.0, X))
+    dense, thin = on_features(name), on_features(name)
+    dense.fit(table_of_zeros.toarray(), y)
+    thin.fit(table_of_zeros, y)
+    np.testing.assert_allclose(scores(thin, X), scores(dense, X), rtol=1e-6, atol=1e-8)
+    for rows, words in (
+        (np.where(np.arange(2) == 0, np.nan, X), "NaN"),
+        (X[:0], "0 sample|minimum of 1|empty"),
+        (X * 1e200, "overflow|too large|infinity|large"),
+    ):
+        if "large" in words:
+            model = on_features(name, kernel="polynomial")
+        else:
+            model = on_features(name)
+        with pytest.raises(ValueError, match=words):
+            model.fit(rows, y[: len(rows)])
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        on_features(name, kernel=Sigmoid(gamma=1.0, coef0=-1.0)).fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        on_features(name).fit(X, y).predict(X[:, :1])
+    with pytest.raises(ValueError, match="weight"):
+        on_features(name).fit(X, y, sample_weight=np.zeros(40))
+
+
+def test_a_class_whose_rows_weigh_nothing_has_next_to_no_probability(table):
+    X, y = table[0], target_of("softmax", table)
+    weight = np.where(y == 2, 0.0, 1.0)
+    model = on_features("softmax").fit(X, y, sample_weight=weight)
+    assert model.predict_proba(X)[:, 2].max() < 1e-10
+    landmarks = Nystroem(n_components=400, random_state=0)
+    weighted = on_features("softmax", landmarks).fit(X, y, sample_weight=weight)
+    alone = KernelLogisticRegression(C=5.0, gamma=1.0).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(weighted.predict_proba(X), alone.predict_proba(X), atol=1e-5)
+    assert model.certify(X, y, weight).holds
