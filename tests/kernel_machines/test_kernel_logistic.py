@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -25,7 +27,7 @@ def fitted(moons):
     return KernelLogisticRegression(C=5.0, gamma=1.0).fit(*moons)
 
 
-@pytest.mark.spec("wei/M7.8")
+@pytest.mark.spec("wei/M7.8", "peyre/M14")
 def test_the_mode_is_that_of_a_gaussian_process_classifier(moons):
     X, y = moons
     scale = 5.0  # prior variance 5: ½ fᵀ(5K)⁻¹f + Σ ℓ is ½‖h‖² + 5 Σ ℓ over 5
@@ -43,6 +45,14 @@ def test_the_mode_is_that_of_a_gaussian_process_classifier(moons):
     w, targets = u * (1 - u), (y > 0).astype(float)
     z = gram @ alpha + (targets - u) / w
     np.testing.assert_allclose(gram @ alpha + alpha / (scale * w), z, atol=1e-4 * np.abs(z).max())
+    # Peyré's gradient of the risk in the coefficients, K∇L(Kα), and of the penalty, which it balances.
+    np.testing.assert_allclose(scale * gram @ (u - targets) + gram @ alpha, 0.0, atol=1e-4)
+    assert model.optimality_ == pytest.approx(
+        np.abs(alpha - scale * (targets - u)).max() / np.abs(scale * (targets - u)).max(), abs=1e-12
+    )
+    wrong = copy.copy(model)
+    wrong.dual_coef_ = alpha * np.where(np.arange(90) == 0, 1.05, 1.0)
+    assert wrong.certify(X, y)[1].value > 1e-3
 
 
 def test_a_linear_kernel_is_logistic_regression(moons):
@@ -67,6 +77,10 @@ def test_penalties_on_the_coefficients_are_logistic_regression_on_the_columns_of
     gram = Gaussian(1.0).gram(X)
     ours = KernelLogisticRegression(C=3.0, gamma=1.0, penalty=penalty).fit(X, y)
     assert ours.certify(X, y).holds
+    # λ on the mean: λ‖α‖² beside C, or λ‖α‖₁, which has no half to lose.
+    assert ours.penalty_strength_ == pytest.approx(1 / ((1.0 if penalty == "l1" else 2.0) * 3.0 * 90))
+    same = KernelLogisticRegression(penalty_strength=ours.penalty_strength_, gamma=1.0, penalty=penalty)
+    np.testing.assert_allclose(same.fit(X, y).C_, 3.0)
     if penalty == "l2":
         peer = Peer(C=3.0, tol=1e-12, max_iter=100000).fit(gram, y)
         np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(gram), atol=1e-4)

@@ -143,6 +143,13 @@ def test_squared_epsilon_insensitive_is_its_quadratic_programme(rows):
     loss = SquaredEpsilonInsensitive(epsilon)
     solution = solve_newton(RKHSProblem(loss, y, np.full(50, 0.5 / strength), False), KERNEL, X, **STOP)
     np.testing.assert_allclose(solution.coef, (upper - lower) / strength, atol=2e-5)
+    # Its maximum is the value of our dual, whose conjugates are of the square without the half.
+    cost = np.full(50, 0.5 / strength)
+    gap = measure(RKHSProblem(loss, y, cost, False), *solution[:2], solution.products)
+    assert gap.dual == pytest.approx(-peer.fun / strength, rel=1e-6)
+    assert gap.relative < 1e-8
+    conjugates = cost @ loss.conjugate(y, -solution.coef / cost)
+    assert -0.5 * solution.coef @ gram @ solution.coef - conjugates == pytest.approx(gap.dual, rel=1e-8)
     residual = np.abs(y - gram @ solution.coef)
     np.testing.assert_array_equal(solution.coef != 0, residual > epsilon)
     np.testing.assert_allclose(np.maximum(residual - epsilon, 0), upper + lower, atol=2e-5)
