@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from assay.kernel_machines import KernelERM, KernelRidge
 from assay.kernels import Gaussian
@@ -141,3 +144,13 @@ def test_the_norm_is_that_of_the_function_however_small_the_penalty(rows, kernel
 def test_what_has_no_solution_is_refused_in_a_sentence(rows, loss, target, words):
     with pytest.raises(ValueError, match=words):
         KernelERM(loss).fit(rows[0], target)
+
+
+def test_a_cost_beyond_the_digits_of_the_gap_has_not_converged():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=40) > 0, 1.0, -1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KernelERM("hinge", C=1e12).fit(X, y)
+    assert model.converged_ == model.certificates_[0].holds

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from assay.datasets import TwoMoons
 from assay.kernel_machines import (
@@ -25,7 +26,7 @@ SMOOTH = ["huber", "squared", "logistic", "squared_hinge", "exponential"]
 CORNERED = ["absolute", "hinge", "epsilon_insensitive"]
 LABELS = ("logistic", "hinge", "squared_hinge", "exponential")
 MODELS = {
-    "logistic": KernelLogisticRegression(C=5.0, gamma=1.0),
+    "two classes": KernelLogisticRegression(C=5.0, gamma=1.0),
     "softmax": KernelLogisticRegression(C=5.0, gamma=1.0),
     "no intercept": KernelLogisticRegression(gamma=1.0, fit_intercept=False),
     "weighted classes": KernelLogisticRegression(gamma=1.0, class_weight="balanced"),
@@ -189,7 +190,7 @@ def test_probabilities_and_random_frequencies(table):
 
 def test_an_exact_fit_and_one_on_features_leave_nothing_of_each_other(table):
     X = table[0]
-    for name in ("logistic", "huber", "one class", "nu tube"):
+    for name in ("two classes", "huber", "one class", "nu tube"):
         y = target_of(name, table)
         model = copy.deepcopy(MODELS[name]).fit(X, y)
         assert hasattr(model, "dual_coef_")
@@ -245,7 +246,7 @@ def test_a_share_is_met_where_its_sum_jumps():
     assert NuSVR(nu=0.15, C=10.0, kernel="linear", approximation=1).fit(X, y).epsilon_ == 0.5
 
 
-@pytest.mark.parametrize("name", ["logistic", "huber", "absolute", "nu classes", "nu tube", "one class"])
+@pytest.mark.parametrize("name", ["two classes", "huber", "absolute", "nu classes", "nu tube", "one class"])
 def test_bad_input_is_answered_or_refused_in_a_sentence(name, table):
     X, y = table[0][:40], target_of(name, table)[:40]
     twice = np.repeat(np.arange(20), 2)
@@ -291,3 +292,56 @@ def test_a_class_whose_rows_weigh_nothing_has_next_to_no_probability(table):
     alone = KernelLogisticRegression(C=5.0, gamma=1.0).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(weighted.predict_proba(X), alone.predict_proba(X), atol=1e-5)
     assert model.certify(X, y, weight).holds
+
+
+def claim_of(certificates, quantity):
+    (found,) = [claim for claim in certificates if claim.quantity == quantity]
+    return found.value
+
+
+def test_the_gap_of_the_share_is_that_of_its_problem(table):
+    X = table[0]
+    model = on_features("one class").fit(X)
+    model.feature_coef_ = 1.05 * model.feature_coef_
+    Z, w, alpha, rho = (
+        model.features_.transform(X),
+        model.feature_coef_[0],
+        model.feature_dual_[0],
+        float(model.offset_[0]),
+    )
+    primal = 0.5 * w @ w - model.nu * rho * len(X) + np.maximum(rho - Z @ w, 0).sum()
+    dual = -0.5 * np.sum((Z.T @ alpha) ** 2)
+    told = claim_of(model.certify(X), "relative duality gap of the share")
+    assert told == pytest.approx((primal - dual) / abs(primal), rel=1e-5)
+    y = target_of("nu tube", table)
+    tube = on_features("nu tube", C=2.0).fit(X, y)
+    tube.feature_coef_ = 1.05 * tube.feature_coef_
+    Z, w, beta = tube.features_.transform(X), tube.feature_coef_[0], tube.feature_dual_[0]
+    errors = np.maximum(np.abs(y - Z @ w - tube.intercept_[0]) - tube.epsilon_, 0)
+    primal = 0.5 * w @ w + 2.0 * (tube.nu * tube.epsilon_ * len(X) + errors.sum())
+    dual = beta @ y - 0.5 * np.sum((Z.T @ beta) ** 2)
+    told = claim_of(tube.certify(X, y), "relative duality gap of the share")
+    assert told == pytest.approx((primal - dual) / primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["two classes", "logistic", "softmax", "exponential"])
+def test_slopes_that_do_not_balance_are_told(name, table):
+    X, y = table[0], target_of(name, table)
+    model = on_features(name).fit(X, y)
+    moved = copy.copy(model)
+    moved.feature_coef_ = 1.05 * model.feature_coef_
+    assert claim_of(model.certify(X, y), "KKT residual") < 1e-4
+    assert claim_of(moved.certify(X, y), "KKT residual") > 1e-3
+    lifted = copy.copy(model)
+    lifted.intercept_ = model.intercept_ + (0.05 if name != "softmax" else np.array([0.1, -0.05, -0.05]))
+    assert claim_of(model.certify(X, y), "relative sum of slopes") < 1e-4
+    assert claim_of(lifted.certify(X, y), "relative sum of slopes") > 1e-3
+
+
+@pytest.mark.parametrize("name", ["two classes", "softmax", "exponential", "hinge", "nu tube", "one class"])
+def test_a_fit_that_was_stopped_says_so(name, table):
+    X, y = table[0], target_of(name, table)
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        model = on_features(name, max_iter=1).fit(X, y)
+    assert not model.converged_
+    assert not model.certificates_.holds
