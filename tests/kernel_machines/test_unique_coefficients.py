@@ -102,15 +102,17 @@ def test_beyond_so_many_rows_it_is_decided_where_few_span_the_others_and_left_op
     random = np.random.default_rng(0)
     rows = random.normal(size=(60, 2))
     # A tube of width 0 around a plane: every row is at its corner, and three of them determine the plane.
-    plane = SVR(kernel="linear", epsilon=0.0, C=10.0, tol=1e-12).fit(rows, rows @ [1.0, -0.5])
+    plane = SVR(kernel="linear", epsilon=0.0, C=10.0, tol=1e-12, history=True)
+    plane.fit(rows, rows @ [1.0, -0.5])
     assert plane.alpha_unique_.tolist() == [False]
     # A kernel that interpolates: all rows are at their corner and their kernels are independent.
-    free = SVR(gamma=20.0, epsilon=0.0, C=1e4, tol=1e-12)
+    # (A machine whose history is kept is not the compiled call of small ones, which decides by itself.)
+    free = SVR(gamma=20.0, epsilon=0.0, C=1e4, tol=1e-12, history=True)
     y = random.normal(size=60)
     model = free.fit(rows, y)
     assert model.alpha_unique_.tolist() == [None]
     assert model.certify(rows, y).holds
-    wrong = SVR(gamma=20.0, epsilon=0.0, C=1e4, tol=1e-12).fit(rows, y)
+    wrong = SVR(gamma=20.0, epsilon=0.0, C=1e4, tol=1e-12, history=True).fit(rows, y)
     wrong.alpha_unique_ = np.array([True])
     assert not wrong.certify(rows, y).holds
     monkeypatch.setattr("assay.kernel_machines.support_vectors.uniqueness.LARGEST", 2000)
