@@ -292,6 +292,11 @@ def test_a_class_whose_rows_weigh_nothing_has_next_to_no_probability(table):
     alone = KernelLogisticRegression(C=5.0, gamma=1.0).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(weighted.predict_proba(X), alone.predict_proba(X), atol=1e-5)
     assert model.certify(X, y, weight).holds
+    two = target_of("two classes", table)
+    alone = on_features("two classes").fit(X, two, sample_weight=(two > 0).astype(float))
+    assert np.all(alone.predict(X) == two.max())
+    assert alone.intercept_[0] == pytest.approx(50.0)
+    assert alone.certify(X, two, (two > 0).astype(float)).holds
 
 
 def claim_of(certificates, quantity):

@@ -72,12 +72,10 @@ class LogisticOnFeatures(ApproximatesKernel):
     def _feature_risk(self, mapped: Rows, weights: NDArray) -> SmoothRisk:
         n_classes = len(self.classes_)
         loss: Any = CrossEntropy(shares=False) if n_classes == 2 else Multinomial(n_classes)
-        shares = np.maximum(weights, ABSENT * weights.sum())
-        level = loss.constant_minimiser(np.arange(n_classes), shares)
+        odds = np.log(np.maximum(weights, ABSENT * weights.sum()))
+        level = odds[1:] - odds[:1] if n_classes == 2 else odds - odds.mean()
         factors = None if self.class_weight is None else self.class_weight_
-        return SmoothRisk(
-            mapped, loss, fit_intercept=self.fit_intercept, class_weight=factors, level=np.asarray(level)
-        )
+        return SmoothRisk(mapped, loss, fit_intercept=self.fit_intercept, class_weight=factors, level=level)
 
     def _feature_standing(self, risk: SmoothRisk) -> FeatureStanding:
         coef, intercept = self.feature_coef_.astype(np.float64), self.intercept_.astype(np.float64)
