@@ -296,9 +296,9 @@ def tube_of_share(
     allowed = 0.01 * min(tol, 1e-6) * share * measured.gap.objective
     found = level_of_sum(solve, AtLevel(off, flat, 0.0), closed, total, allowed=allowed)
     # Rows on the edge of the tube tell its width to the last digit.
-    at_edge: NDArray = mapped.reduce(
-        edge_sums, machine, found.machine.coef, found.machine.intercept, rowwise=(found.machine.dual,)
-    )
+    coef, level, dual, *_ = found.machine
+    assert dual is not None
+    at_edge: NDArray = mapped.reduce(edge_sums, machine, coef, level, rowwise=(dual,))
     edge = float(at_edge[0] / at_edge[1]) if at_edge[1] > 0 else found.level
     return found._replace(level=edge) if abs(edge - found.level) <= NEAR * off else found
 

@@ -291,7 +291,8 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         }
         # Slacks that are all rounding are not compared by their last digits.
         room = SLIGHT * self._unit_of_slacks(data)
-        pairs["slack_"] = tuple(np.append(slack, room) for slack in pairs["slack_"])
+        kept, fresh = pairs["slack_"]
+        pairs["slack_"] = np.append(kept, room), np.append(fresh, room)
         if not self._is_precomputed:
             both = (self.support_vectors_, data.X[self.support_])
             kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)
