@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,23 +26,21 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
 from assay.kernel_machines.likelihood.certificates import logistic_certificates, stored_certificate
 from assay.kernel_machines.likelihood.on_features import LogisticOnFeatures
 from assay.kernel_machines.likelihood.path import HasLogisticPath
+from assay.kernel_machines.likelihood.predictions import class_block, classes_said, said_of, scores_block
 from assay.kernel_machines.likelihood.solver import ClassProblem, Evidence, LogisticFit, fit_classes, gather
 from assay.kernel_machines.parameters import KERNEL_DOMAINS, kernel_of
 from assay.kernels import Custom, Kernel, Precomputed
-from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
+from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors
 from assay.models.convergence import warn_of_gap
 from assay.parameters import Domain
-from assay.rows import Block, alone
+from assay.rows import alone
 from assay.solvers.rkhs.curved import MEMORY, GramOperator
 from assay.suitability import Suitability
 
 SMALL = 700
 """Rows up to which one BLAS thread is as fast as two."""
 
-INSTEAD = (
-    "give 'approximation', fit LogisticRegression on Nyström or random features of them, which stream, or "
-    "fit a sample"
-)
+INSTEAD = "give 'approximation', fit LogisticRegression on random features of them, or fit a sample"
 
 
 class KernelLogisticRegression(HasLogisticPath, LogisticOnFeatures, Classifier):
@@ -400,34 +397,3 @@ class KernelLogisticRegression(HasLogisticPath, LogisticOnFeatures, Classifier):
         if self._is_precomputed or 2 * len(centers) > len(self.dual_coef_) or len(centers) == 0:
             return self.kernel_, self.X_fit_, self.dual_coef_, self.intercept_
         return self.kernel_, self.X_fit_[centers], self.dual_coef_[centers], self.intercept_
-
-
-def scores_block(
-    block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: NDArray, log: bool | None
-) -> NDArray:
-    """Scores of the rows of a block, or the probabilities of their classes, or their logarithms."""
-    return said_of(kernel.apply(block.X, X_fit, dual_coef) + intercept, log)
-
-
-def said_of(scores: NDArray, log: bool | None) -> NDArray:
-    """Scores, or probabilities of the classes, or their logarithms; one score of two classes is a vector."""
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        scores = scores[:, 0]
-    if log is None:
-        return scores
-    if scores.ndim == 1:
-        one: Any = special.log_expit if log else special.expit
-        return np.column_stack([one(-scores), one(scores)])
-    return np.asarray((special.log_softmax if log else special.softmax)(scores, axis=1))
-
-
-def class_block(
-    block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: NDArray, classes: NDArray
-) -> NDArray:
-    """Classes of the rows of a block."""
-    return class_of(kernel.apply(block.X, X_fit, dual_coef) + intercept, classes)
-
-
-def classes_said(scores: NDArray, classes: NDArray) -> NDArray:
-    """Classes from scores."""
-    return class_of(said_of(scores, None), classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay.certificates import Certificates
 from assay.kernel_machines.approximation.base import APPROXIMATION, feature_values
-from assay.kernel_machines.approximation.machines import FitProblem
-from assay.kernel_machines.nu_machines.on_features import SharesOnFeatures, ToldOnFeatures, margin_of_share
+from assay.kernel_machines.nu_machines.half_space import HalfSpaceOnFeatures
 from assay.kernel_machines.nu_machines.share import (
     SHARE_DOMAINS,
     Told,
@@ -30,12 +29,10 @@ from assay.kernel_machines.support_vectors.base import (
 )
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing, Standings
-from assay.losses import Hinge, SidedLoss
+from assay.losses import Hinge
 from assay.models.capabilities import require_memory
 from assay.parameters import Domain
-from assay.rows import Block, MappedRows, MemoryRows, Rows
-from assay.solvers.piecewise.frame import MachineLoss
-from assay.solvers.piecewise.machine import Machine
+from assay.rows import Block, MemoryRows
 from assay.solvers.rkhs.box import BoxOptions
 from assay.solvers.rkhs.fixed_sums import FixedSums, solve_fixed_sums
 from assay.solvers.rkhs.problem import RKHSProblem, RKHSSolution
@@ -44,7 +41,7 @@ EDGE = 0.1
 """Distance from the edge, over the level and the root of the precision, up to which a row is on it."""
 
 
-class OneClassSVM(OutlierMixin, SharesOnFeatures, SupportVectorModel):
+class OneClassSVM(OutlierMixin, HalfSpaceOnFeatures, SupportVectorModel):
     """The half-space of a kernel's space, far from 0, that holds all but a share ν of the rows.
 
     Minimises over h in the space of the kernel and over the level ρ
@@ -229,63 +226,6 @@ class OneClassSVM(OutlierMixin, SharesOnFeatures, SupportVectorModel):
             "give a smaller 'nu', or a kernel that is positive, such as 'rbf'."
         )
 
-    def _set_strength(self, total_weight: float) -> None:
-        """The cost is 1/ρ."""
-        self.offset_ = np.ones(1)
-
-    def _loss(self) -> SidedLoss:
-        return Hinge()
-
-    def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
-        return [MachineLoss(self._loss(), 1 / float(self.offset_[0]), 1)]
-
-    def _featured(self, data: Rows) -> Rows:
-        """The features of the rows, all of one class."""
-        mapped = super()._featured(data)
-        if isinstance(mapped, MemoryRows):
-            return MemoryRows(mapped.X, np.ones(mapped.shape[0]), mapped.weight)
-        return MappedRows(mapped, of_one_class)
-
-    def _solved_on_features(self, mapped: Rows, fit: FitProblem, watch: Any) -> list[Machine]:
-        (problem,) = self._feature_problems()
-        with watch.run("machine"):
-            found = margin_of_share(mapped, fit, problem, self.nu, float(self.tol))
-        if found is None:
-            raise self._without_half_space()
-        self.offset_ = np.array([found.level])
-        return [found.machine]
-
-    def _store_on_features(self, machines: Sequence[Machine], dtype: Any) -> None:
-        (machine,), rho = machines, float(self.offset_[0])
-        dual = rho * np.asarray(machine.dual)
-        unit = machine._replace(coef=rho * machine.coef, dual=dual)
-        super()._store_on_features([unit], dtype)
-        self.offset_ = self.offset_.astype(dtype)
-        self.intercept_ = -self.offset_
-
-    def _feature_points(self) -> tuple[NDArray, NDArray]:
-        return self.feature_coef_.astype(np.float64) / float(self.offset_[0]), np.zeros(1)
-
-    def _feature_duals(self) -> NDArray:
-        assert self.feature_dual_ is not None
-        return self.feature_dual_.astype(np.float64) / float(self.offset_[0])
-
-    def _told_on_features(self, told: ToldOnFeatures) -> ToldOnFeatures:
-        return told._replace(sums=(self.nu * told.rows.weight, 0.0))
-
-    def _feature_numbers(self, judged: Sequence[Any]) -> dict[str, NDArray]:
-        """Norm and both values of the problem of ν, in the unit of α."""
-        rho, unit, (told,) = float(self.offset_[0]), super()._feature_numbers(judged), judged
-        norm = np.linalg.norm(self.feature_coef_.astype(np.float64), axis=1)
-        pull = rho * told.evidence.pulls.sum(axis=0)
-        return {
-            **{name: unit[name] for name in ("error_share_", "support_share_")},
-            "rkhs_norm_": norm,
-            "margin_": rho / norm,
-            "primal_value_": rho**2 * (unit["primal_value_"] - told.total),
-            "dual_value_": np.array([-0.5 * float(pull @ pull)]),
-        }
-
     def _told(self, standing: Standing) -> Told:
         return Told(standing, (self.nu * float(standing.problem.cost.sum()), 0.0), -1.0)
 
@@ -377,11 +317,6 @@ class OneClassSVM(OutlierMixin, SharesOnFeatures, SupportVectorModel):
 def _at_level(data: MachineData, rho: float) -> MachineData:
     """The machine of level 1 that is the one of level ρ, divided by it."""
     return data._replace(problem=data.problem._replace(cost=data.problem.cost / rho))
-
-
-def of_one_class(block: Block) -> Block:
-    """The rows of a block as those of class 1."""
-    return block._replace(y=np.ones(block.X.shape[0]))
 
 
 def half_space_block(block: Block, fitted: tuple[Any, ...], said: str) -> NDArray:

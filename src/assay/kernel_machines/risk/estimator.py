@@ -32,14 +32,14 @@ from assay.kernel_machines.risk.solver import (
     solve_in_ball,
     stand,
 )
+from assay.kernel_machines.risk.targets import require_targets
 from assay.kernels import Custom, Kernel, Precomputed
-from assay.losses import LOSS_NAMES, CrossEntropy, Loss, MarginLoss
+from assay.losses import LOSS_NAMES, Loss
 from assay.losses import loss as loss_of
 from assay.models.capabilities import PairwiseModel, Regressor, vector_target
 from assay.models.convergence import warn, warn_of_gap
 from assay.parameters import Domain
 from assay.rows import Block, alone
-from assay.solvers.requirements import requires
 from assay.solvers.rkhs.constraint import why_unsolvable
 from assay.solvers.rkhs.curved import MEMORY, GramOperator
 from assay.solvers.rkhs.problem import RKHSProblem
@@ -243,36 +243,14 @@ class KernelERM(RiskOnFeatures, PairwiseModel, Regressor):
         return kept, RKHSProblem(self.loss_, target, weight, bool(self.fit_intercept))
 
     def _require_solution(self, problem: RKHSProblem[Loss], kept: KeptRows) -> None:
-        """Refuse what `_require_targets` does, and risks that are unbounded below."""
+        """Refuse what `require_targets` does, and risks that are unbounded below."""
         loss, y = problem.loss, problem.target
         if loss.n_groups != 2 and not loss.convex:
             diagonal = np.abs(self.kernel_.diagonal(kept.X)).astype(np.float64)
             why = why_unsolvable(loss, y, problem.cost, diagonal, fit_intercept=problem.fit_intercept)
             if why is not None:
                 raise ValueError(why.sentence)
-        self._require_targets(problem)
-
-    def _require_targets(self, problem: RKHSProblem[Loss]) -> None:
-        """Refuse targets that the loss does not take, and problems without a solution."""
-        loss, y = problem.loss, problem.target
-        name = type(loss).__name__
-        requires(type(self).__name__, loss, convex=True, scores=1)
-        if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():
-            raise ValueError(f"{name} is a loss of labels: y must hold −1 and +1 only.")
-        if isinstance(loss, CrossEntropy) and not ((y >= 0) & (y <= 1)).all():
-            raise ValueError("CrossEntropy takes targets between 0 and 1.")
-        with np.errstate(all="ignore"):
-            known = np.isfinite(loss.value(y, np.zeros_like(y))) & np.isfinite(loss.smallest(y))
-        if not known.all():
-            raise ValueError(
-                f"{name} does not take {y[~known][0]:g} as a target, or its loss overflows there."
-            )
-        with np.errstate(over="ignore"):
-            if not np.isfinite(problem.loss_at_zero):
-                raise ValueError(f"The sum of the {name} losses of y overflows: divide y by its scale first.")
-        why = why_unsolvable(loss, y, problem.cost, np.ones_like(y), fit_intercept=problem.fit_intercept)
-        if why is not None:
-            raise ValueError(why.sentence)
+        require_targets(type(self).__name__, problem)
 
     def _gram(self, X: Any, *, fitting: bool = True) -> NDArray | None:
         n = X.shape[0]

@@ -19,6 +19,7 @@ from assay.kernel_machines.approximation.risks import (
     standing_claims,
 )
 from assay.kernel_machines.risk.solver import SMALLEST_GAP, SOURCE, OverBall, ball_certificates
+from assay.kernel_machines.risk.targets import require_targets
 from assay.losses import Loss, SidedLoss
 from assay.models.convergence import warn, warn_of_gap
 from assay.rows import Block, Rows
@@ -33,7 +34,6 @@ class RiskOnFeatures(ApproximatesKernel):
     """Gives any convex risk a fit on features of its kernel."""
 
     _cost: Any
-    _require_targets: Any
     constraint: str
     radius: float
     fit_intercept: bool
@@ -47,7 +47,7 @@ class RiskOnFeatures(ApproximatesKernel):
 
     def _fit_on_features(self, X: Any, y: Any, data: Rows) -> None:
         """Fit features, then the model on them, and measure it on the rows."""
-        self._require_targets(gathered(data, self.loss_, bool(self.fit_intercept)))
+        require_targets(type(self).__name__, gathered(data, self.loss_, bool(self.fit_intercept)))
         risk = self._feature_risk(self._fit_features(data))
         self.constraint_active_, self.C_ = True, self._cost(risk.weight)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
