@@ -350,3 +350,13 @@ def test_a_fit_that_was_stopped_says_so(name, table):
         model = on_features(name, max_iter=1).fit(X, y)
     assert not model.converged_
     assert not model.certificates_.holds
+
+
+def test_pictures_need_no_training_rows(table):
+    X = table[0]
+    for name in ("two classes", "huber", "nu classes", "nu tube", "one class"):
+        y = target_of(name, table)
+        model = on_features(name).fit(X, y)
+        assert model.plot(X, y).get_title()
+        with pytest.raises(ValueError, match="is one on features"):
+            model.plot(X, y, kind="weights")

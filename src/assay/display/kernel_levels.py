@@ -23,7 +23,14 @@ from assay.display.plane import (
 from assay.display.registry import declare
 from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, caption
 from assay.display.support_paths import DualTraceDisplay, DualWeightsDisplay
-from assay.display.support_sets import LOOKS, is_precomputed, kernel_name, sets_of_fit
+from assay.display.support_sets import (
+    LOOKS,
+    as_fitted,
+    is_on_features,
+    is_precomputed,
+    kernel_name,
+    sets_of_fit,
+)
 from assay.kernel_machines import OneClassSVM
 
 SIDE = 200
@@ -83,15 +90,15 @@ class LevelMapDisplay(Display, needs=("X",)):
         side = side_of(rows.shape[1], SIDE)
 
         def say(cells: Any) -> NDArray:
-            if hasattr(estimator.support_vectors_, "toarray"):
-                cells = type(estimator.support_vectors_)(cells)
-            return quietly(estimator.decision_function, cells)
+            return quietly(estimator.decision_function, as_fitted(cells, estimator))
 
         values = plane.ask(say, cell_points(limits, side)).astype(float).reshape(side, side)
         told = quietly(estimator.decision_function, rows_at(X, shown)).astype(float)
         names = plane.labels(column_names(estimator, X, feature_names, rows.shape[1]))
-        support = plane.flatten(dense(estimator.support_vectors_).reshape(-1, rows.shape[1]))
-        sets = sets_of_fit(estimator)[np.asarray(estimator.support_)]
+        support, sets = np.empty((0, 2)), np.empty(0, dtype=int)
+        if not is_on_features(estimator):
+            support = plane.flatten(dense(estimator.support_vectors_).reshape(-1, rows.shape[1]))
+            sets = sets_of_fit(estimator)[np.asarray(estimator.support_)]
         inside = told > -_rounding(told)
         return cls(points, inside, np.array(limits), values, support, sets, names, _title(estimator))
 

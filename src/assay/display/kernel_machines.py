@@ -101,6 +101,11 @@ class KernelWeightsDisplay(Display):
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        if hasattr(estimator, "feature_coef_"):
+            raise ValueError(
+                f"The 'weights' picture of {type(estimator).__name__} is that of training rows, and the "
+                "model is one on features: draw another kind."
+            )
         weights = np.asarray(estimator.dual_coef_, dtype=float)
         return cls(weights.reshape(weights.shape[0], -1), _settings(estimator))
 
