@@ -136,9 +136,13 @@ class WalkedColumns(tuple):
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_columns_of_a_wide_table_are_not_walked_for_each_of_them(task, rng):
-    y = np.repeat([-1.0, 1.0], 30) + 0.01 * rng.normal(size=60)
-    frame = pd.DataFrame(y[:, None] + 1e-6 * rng.normal(size=(60, 40))).add_prefix("x")
-    data = Data.from_frame(frame, y if task == "regression" else np.where(y > 0, "up", "down"))
+    if task == "regression":  # the order alone gives it away
+        y = rng.normal(size=60)
+        frame = pd.DataFrame({f"x{place}": (1 + place) * np.exp(2 * y) for place in range(40)})
+    else:
+        y = np.repeat(["down", "up"], 30)
+        frame = pd.DataFrame((y == "up")[:, None] + 0.01 * rng.normal(size=(60, 40))).add_prefix("x")
+    data = Data.from_frame(frame, y)
     data = replace(data, columns=WalkedColumns(data.columns))
     WalkedColumns.walks = 0
     assert len(leaking(data, task)) == 40

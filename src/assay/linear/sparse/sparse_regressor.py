@@ -189,7 +189,8 @@ class SparseRegressor(SparseModel):
         grid = super()._values(table, alphas)
         if alphas is not None or min(table.X.shape) <= MOST_COLUMNS:
             return grid
-        problem, start = self._table_problem(table).reshaped(penalties.L1(1.0)), None
+        problem = self._table_problem(table).reshaped(penalties.L1(1.0))
+        start: Array | None = None
         for first in range(0, grid.size, STRENGTHS_AT_ONCE):
             piece = grid[first : first + STRENGTHS_AT_ONCE]
             start = last_coef(problem.solve(piece, tol=ROUGH, max_iter=self.max_iter, start=start))
