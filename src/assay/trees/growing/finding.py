@@ -177,7 +177,7 @@ def tally_sides(node, j, share, site):  # type: ignore[no-untyped-def]
         tally[0, k] = tally[1, k] = tally[2, k] = 0
     for p in range(start, end):
         i, code = entry(table, j, p)
-        add_row(rows, i, tally[2 if code == absent else np.int64(code > cut)])
+        add_row(rows, i, tally[np.uint64(2) if code == absent else np.uint64(code > cut)])
     for k in range(missing.shape[0]):
         missing[k] = tally[2, k]
     space.codes[0] = space.codes[1] = cut

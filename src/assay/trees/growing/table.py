@@ -285,13 +285,13 @@ def entry(table: Any, j: Any, p: Any) -> Any:
 
 
 def _pair_at(table, j, p):  # type: ignore[no-untyped-def]
-    key = table.pairs[j, p]
-    return np.int64(key & np.uint64(LOW_BITS)), np.int64(key >> np.uint64(32))
+    key = table.pairs[j, np.uint64(p)]
+    return key & np.uint64(LOW_BITS), np.int64(key >> np.uint64(32))
 
 
 def _byte_at(table, j, p):  # type: ignore[no-untyped-def]
-    i = np.int64(table.rows[p])
-    return i, np.int64(table.codes[j, np.uint64(i)])
+    i = np.uint64(table.rows[np.uint64(p)])  # unsigned: no place counts from the end
+    return i, np.int64(table.codes[j, i])
 
 
 @overload(entry, jit_options=OPTIONS)
@@ -325,7 +325,7 @@ def divide_rows(rows, start, end, goes_left, buffer):  # type: ignore[no-untyped
     front, back = start, np.int64(0)
     for p in range(start, end):
         i = rows[p]
-        left = np.int64(goes_left[i])
+        left = np.int64(goes_left[np.uint64(i)])
         # Both are written and one place is taken: no branch to foresee.
         rows[front] = i
         buffer[back] = i
@@ -341,7 +341,7 @@ def divide_pairs(pairs, start, end, goes_left, buffer):  # type: ignore[no-untyp
     front, back = start, np.int64(0)
     for p in range(start, end):
         key = pairs[p]
-        left = np.int64(goes_left[np.int64(key & np.uint64(LOW_BITS))])
+        left = np.int64(goes_left[key & np.uint64(LOW_BITS)])
         pairs[front] = key
         buffer[back] = key
         front += left
