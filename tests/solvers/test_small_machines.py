@@ -12,11 +12,12 @@ from assay.kernels import Gaussian, Linear
 from assay.loops import compiled
 from assay.losses import EpsilonInsensitive, Hinge, Quantile, SquaredEpsilonInsensitive, SquaredHinge
 from assay.rows import threads
-from assay.solvers.rkhs import judging, small
 from assay.solvers.rkhs.box import BoxOptions, solve_box
 from assay.solvers.rkhs.loops import of_rank, rank
+from assay.solvers.rkhs.machines import judging
+from assay.solvers.rkhs.machines import loops as small
+from assay.solvers.rkhs.machines.solver import SmallMachines, Span, solve_small
 from assay.solvers.rkhs.problem import RKHSProblem, box, measure_each, split
-from assay.solvers.rkhs.small import SmallMachines, Span, solve_small
 
 
 @pytest.fixture

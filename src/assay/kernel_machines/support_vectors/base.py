@@ -42,19 +42,11 @@ from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, ordered_map
 from assay.solvers.rkhs.box import RULES, BoxOptions
-from assay.solvers.rkhs.judging import GAP, HIGH, LOSS, LOW, PRIMAL, SQUARED_NORM
 from assay.solvers.rkhs.kernel_rows import GramLines
+from assay.solvers.rkhs.machines.judging import GAP, HIGH, LOSS, LOW, PRIMAL, SQUARED_NORM
+from assay.solvers.rkhs.machines.loops import ALONE, CONVERGED, INTERCEPT, N_ITER, REACH
+from assay.solvers.rkhs.machines.solver import SMALL, SmallMachines, solve_small
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
-from assay.solvers.rkhs.small import (
-    ALONE,
-    CONVERGED,
-    INTERCEPT,
-    N_ITER,
-    REACH,
-    SMALL,
-    SmallMachines,
-    solve_small,
-)
 
 INSTEAD = (
     "map the rows by Nystroem, and fit LinearSVC, LogisticRegression or Ridge to what comes out, which stream"
@@ -199,7 +191,7 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         return machines, solutions
 
     def _are_small(self, machines: Machines) -> bool:
-        """Whether each machine is solved by one compiled call: see `assay.solvers.rkhs.small`."""
+        """Whether each machine is solved by one compiled call: see `assay.solvers.rkhs.machines`."""
         usual = self.working_set == "second_order" and not self.history and self._limit is None
         own = type(self)._solve_one is SupportVectorModel._solve_one and "_start" not in self.__dict__
         placed = self.fit_intercept and bool(machines.spans) and int(machines.sizes.max()) <= SMALL

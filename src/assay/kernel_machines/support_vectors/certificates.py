@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.certificates import Certificate, agreement, at_most
 from assay.kernel_machines.support_vectors.machine import Standings
-from assay.solvers.rkhs.judging import BEYOND, IMBALANCE, SCALE, VIOLATION
+from assay.solvers.rkhs.machines.judging import BEYOND, IMBALANCE, SCALE, VIOLATION
 
 
 def allowed_gap(tol: float, *, single: bool = False) -> float:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.certificates import Certificates, at_most
 from assay.kernel_machines.approximation.machines import OnFeatures
 from assay.kernel_machines.kernel_ridge.gram_system import require_range
-from assay.kernel_machines.support_vectors.base import SupportVectorModel, implied, values_block
+from assay.kernel_machines.support_vectors.base import SupportVectorModel, implied
 from assay.kernel_machines.support_vectors.certificates import stored_certificate
 from assay.kernel_machines.support_vectors.leave_one_out import leave_one_out_error, xi_alpha_bound
 from assay.kernel_machines.support_vectors.machine import (
@@ -26,22 +26,30 @@ from assay.kernel_machines.support_vectors.machine import (
 )
 from assay.kernel_machines.support_vectors.pairs import (
     Duel,
-    class_scores,
     classes_of,
     duel_table,
     duels,
     packed,
     unpacked,
 )
-from assay.kernel_machines.support_vectors.probabilities import class_probabilities, inverse_temperature
+from assay.kernel_machines.support_vectors.probabilities import inverse_temperature
+from assay.kernel_machines.support_vectors.values import (
+    Decide,
+    Probabilities,
+    Scores,
+    as_they_are,
+    class_counts,
+    first_column,
+    machines_block,
+)
 from assay.kernels import Custom, Precomputed
 from assay.losses import Hinge, SidedLoss
 from assay.models.capabilities import require_memory
 from assay.models.classes import Classifier, class_factors
-from assay.rows import Block, MemoryRows, Rows, is_external
+from assay.rows import MemoryRows, Rows, is_external
 from assay.solvers.piecewise.frame import MachineLoss
+from assay.solvers.rkhs.machines.solver import Span
 from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
-from assay.solvers.rkhs.small import Span
 
 FEW_ROWS = 600
 """Rows up to which one Gram matrix of all of them is made for the machines of several classes."""
@@ -291,10 +299,10 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         check_is_fitted(self)
         n_classes, dtype = len(self.classes_), self.intercept_.dtype
         if n_classes == 2:
-            return self._values(X, _first, dtype=dtype, width=None)
+            return self._values(X, first_column, dtype=dtype, width=None)
         if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
-            return self._values(X, _as_they_are, dtype=dtype, width=len(self.intercept_))
-        return self._values(X, _Scores(n_classes), dtype=dtype, width=n_classes)
+            return self._values(X, as_they_are, dtype=dtype, width=len(self.intercept_))
+        return self._values(X, Scores(n_classes), dtype=dtype, width=n_classes)
 
     def predict(self, X: Any) -> Any:
         """Class of each row: an array, or a lazy Dask array for Dask input."""
@@ -302,13 +310,13 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         if self.break_ties and self.decision_function_shape == "ovo" and len(self.classes_) > 2:
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         ties = bool(self.break_ties) or self.probability is True
-        decide = _Decide(self.classes_, self.multi_class == "ovr", ties)
+        decide = Decide(self.classes_, self.multi_class == "ovr", ties)
         return self._values(X, decide, dtype=self.classes_.dtype, width=None)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class; needs `probability=True`."""
-        shape = _Probabilities(len(self.classes_), self.multi_class == "ovr", self.inverse_temperature_)
+        shape = Probabilities(len(self.classes_), self.multi_class == "ovr", self.inverse_temperature_)
         return self._values(X, shape, dtype=self.intercept_.dtype, width=len(self.classes_))
 
     def certify(
@@ -381,56 +389,3 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
             assumptions=("a support vector on the margin",),
             trivial=1.0,
         )
-
-
-class _Scores:
-    """One score per class from the values of the machines of two."""
-
-    def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
-
-    def __call__(self, values: NDArray) -> NDArray:
-        return class_scores(values, self.n_classes).astype(values.dtype)
-
-
-class _Decide:
-    """The class of each row."""
-
-    def __init__(self, classes: NDArray, against_rest: bool, break_ties: bool) -> None:
-        self.classes, self.against_rest, self.break_ties = classes, against_rest, break_ties
-
-    def __call__(self, values: NDArray) -> NDArray:
-        return classes_of(values, self.classes, against_rest=self.against_rest, break_ties=self.break_ties)
-
-
-class _Probabilities:
-    """Probabilities of the classes."""
-
-    def __init__(self, n_classes: int, against_rest: bool, slope: float) -> None:
-        self.n_classes, self.against_rest, self.slope = n_classes, against_rest, slope
-
-    def __call__(self, values: NDArray) -> NDArray:
-        scores = values if self.against_rest or self.n_classes == 2 else class_scores(values, self.n_classes)
-        return class_probabilities(scores, self.slope).astype(values.dtype)
-
-
-def _first(values: NDArray) -> NDArray:
-    return values[:, 0]
-
-
-def _as_they_are(values: NDArray) -> NDArray:
-    return values
-
-
-def class_counts(block: Block, n_classes: int) -> NDArray:
-    """Weight of each class in a block."""
-    assert block.y is not None
-    return np.bincount(block.y.reshape(-1).astype(np.intp), block.weights, minlength=n_classes).astype(
-        np.float64
-    )
-
-
-def machines_block(block: Block, fitted: tuple[Any, ...], after: Any) -> NDArray:
-    """What is made of the values of the machines at the rows of a block."""
-    kernel, support, coefs, intercept = fitted
-    return np.asarray(after(values_block(block, kernel, support, coefs, intercept)))

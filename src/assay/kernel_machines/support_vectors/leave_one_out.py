@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.kernel_machines.support_vectors.machine import MachineData, Standing
 from assay.kernels import Kernel
 from assay.kernels.stationary import Stationary
-from assay.solvers.rkhs.judging import MARGIN
+from assay.solvers.rkhs.machines.judging import MARGIN
 
 
 def xi_alpha_bound(data: MachineData, standing: Standing, kernel: Kernel, C: float) -> float:

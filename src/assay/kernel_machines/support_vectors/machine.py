@@ -14,7 +14,8 @@ from assay.kernels import Kernel
 from assay.losses import SidedLoss
 from assay.solvers.rkhs.box import BoxOptions, exact_products, solve_box
 from assay.solvers.rkhs.constraint import strength_of_budget, strength_of_radius
-from assay.solvers.rkhs.judging import (
+from assay.solvers.rkhs.kernel_rows import GramLines
+from assay.solvers.rkhs.machines.judging import (
     BEYOND,
     GAP,
     HIGH,
@@ -26,7 +27,7 @@ from assay.solvers.rkhs.judging import (
     SQUARED_NORM,
     judge_machines,
 )
-from assay.solvers.rkhs.kernel_rows import GramLines
+from assay.solvers.rkhs.machines.solver import Span
 from assay.solvers.rkhs.newton import solve_newton
 from assay.solvers.rkhs.problem import (
     Array,
@@ -38,7 +39,6 @@ from assay.solvers.rkhs.problem import (
     sides_of,
     stacked,
 )
-from assay.solvers.rkhs.small import Span
 
 NEWTON_STEPS = 1000
 

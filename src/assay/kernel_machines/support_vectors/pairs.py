@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.models.classes import class_of
-from assay.solvers.rkhs.small import Span
+from assay.solvers.rkhs.machines.solver import Span
 
 
 class Duel(NamedTuple):

@@ -30,8 +30,8 @@ from assay.losses import SidedLoss
 from assay.models.capabilities import Regressor, require_memory
 from assay.rows import Block, MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
+from assay.solvers.rkhs.machines.solver import Span
 from assay.solvers.rkhs.problem import Array, RKHSProblem
-from assay.solvers.rkhs.small import Span
 
 LARGEST_TARGET = 1e100
 

@@ -79,7 +79,7 @@ def dual_value(gradient, nu, target, epsilon):  # type: ignore[no-untyped-def]
 def copy_line(form: Any, i: int) -> None:
     """Line i of a Gram matrix, made unless it is there; for compiled loops only.
 
-    `form` is that of `GramLines`, or that of a machine of two classes; see `assay.solvers.rkhs.small`.
+    `form` is that of `GramLines`, or that of a machine of two classes; see `assay.solvers.rkhs.machines`.
     """
     raise NotImplementedError("copy_line is called inside compiled loops.")
 

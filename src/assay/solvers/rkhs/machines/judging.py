@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import compiled, inlined
+from assay.loops import compiled, inlined, inner
 from assay.losses.residual import row_sides
 from assay.losses.row_form import row_terms
 from assay.solvers.rkhs.loops import fall, rise
@@ -51,6 +51,22 @@ def bend_of(form, nu, side):  # type: ignore[no-untyped-def]
     return nu * nu / (2.0 * form.curve * side) if form.reach > 0.0 and side > 0.0 else 0.0
 
 
+@inner
+def feasible(coef, upper, lower, digits, part, inside):  # type: ignore[no-untyped-def]
+    """Put ν within its box; how far it was beyond, Σν and Σ|ν| as they were, Σν⁺ and Σν⁻ as they are."""
+    beyond, signed, size, plus, minus = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(part[0], part[1]):
+        width = upper[i] + lower[i]
+        excess = max(max(coef[i] - upper[i], -lower[i] - coef[i]), 0.0)
+        beyond = max(beyond, excess / (width if width > 0.0 else 1.0))
+        signed += coef[i]
+        size += abs(coef[i])
+        inside[i] = snapped(coef[i], upper[i], lower[i], digits)
+        plus += max(inside[i], 0.0)
+        minus += max(-inside[i], 0.0)
+    return beyond, signed, size, plus, minus
+
+
 @compiled
 def judge_machines(  # type: ignore[no-untyped-def]
     form, stack, point, sizes, free_intercept, digits, of_rows, numbers
@@ -66,16 +82,7 @@ def judge_machines(  # type: ignore[no-untyped-def]
     end = 0
     for m in range(sizes.shape[0]):
         start, end, b = end, end + sizes[m], intercepts[m]
-        beyond, plus, minus, signed, size = 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(start, end):
-            width = upper[i] + lower[i]
-            excess = max(max(coef[i] - upper[i], -lower[i] - coef[i]), 0.0)
-            beyond = max(beyond, excess / (width if width > 0.0 else 1.0))
-            signed += coef[i]
-            size += abs(coef[i])
-            inside[i] = snapped(coef[i], upper[i], lower[i], digits)
-            plus += max(inside[i], 0.0)
-            minus += max(-inside[i], 0.0)
+        beyond, signed, size, plus, minus = feasible(coef, upper, lower, digits, (start, end), inside)
         # The dual point must have Σν = 0 where the intercept is free: the heavier side is scaled down.
         least, above, below = min(plus, minus), 1.0, 1.0
         if free_intercept and max(plus, minus) > 0.0:
@@ -117,9 +124,8 @@ def judge_machines(  # type: ignore[no-untyped-def]
         norm = max(norm, 0.0)
         primal = 0.5 * norm + loss
         scale = abs(primal)
-        if (
-            primal <= 1e-3 * steepest or norm == 0.0
-        ):  # the loss at zero matters to a fit that is nearly perfect
+        # The loss at zero matters to a fit that is nearly perfect alone.
+        if primal <= 1e-3 * steepest or norm == 0.0:
             scale = max(scale, PERFECT * at_zero)
         place = numbers[m]
         place[BEYOND], place[PRIMAL], place[GAP] = beyond, primal, gap + 0.5 * max(apart, 0.0)
