@@ -119,18 +119,12 @@ class MarginDisplay(Display, needs=("X",)):
         plane = principal_plane(rows)
         points = plane.flatten(rows)
         limits = limits_around(points)
-        side = side_of(rows.shape[1], SIDE)
-        cells = cell_points(limits, side)
-        classes = np.asarray(estimator.classes_)
-        two, values = len(classes) == 2, None
-        if two:
-            say = estimator.decision_function
-            values = plane.ask(lambda z: quietly(say, as_fitted(z, estimator)), cells)
-            values = values.astype(float).reshape(side, side)
-            said = (values > 0).astype(int)
-        else:
-            told = plane.ask(lambda z: quietly(estimator.predict, as_fitted(z, estimator)), cells)
-            said = _places(told, classes).reshape(side, side)
+        classes, side = np.asarray(estimator.classes_), side_of(rows.shape[1], SIDE)
+        two = len(classes) == 2
+        say = estimator.decision_function if two else estimator.predict
+        told = plane.ask(lambda z: quietly(say, as_fitted(z, estimator)), cell_points(limits, side))
+        values = told.astype(float).reshape(side, side) if two else None
+        said = _places(told, classes).reshape(side, side) if values is None else (values > 0).astype(int)
         observed = labels_of(X, y)[shown] if y is not None else quietly(estimator.predict, rows_at(X, shown))
         support, sets = np.empty((0, 2)), np.empty(0, dtype=int)
         if not is_on_features(estimator):
