@@ -128,7 +128,8 @@ def finished(
     order, place = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes + 1, dtype=np.int64)
     place[-1] = -1  # the child of a leaf
     preorder(growing, n_nodes, order, place)
-    whole, real, sums = (part.take(order, axis=0) for part in (growing.whole, growing.real, growing.sums))
+    whole, real = growing.whole.take(order, axis=0), growing.real.take(order, axis=0)
+    sums = growing.sums.take(order, axis=0)
     feature = whole[:, COLUMN]
     inner = feature != LEAF
     threshold = np.full(n_nodes, NO_THRESHOLD)
