@@ -28,10 +28,15 @@ README = ROOT / "README.md"
 
 
 def pytest_command(options: list[str]) -> list[str]:
-    """The command that runs the files of this folder."""
+    """The command that runs the files of this folder.
+
+    Without the options of the tests: looking for examples imports every module, and with `method_costs` its
+    one thread.
+    """
     return [
         sys.executable, "-m", "pytest", str(HERE), "--rootdir", str(ROOT), "-q", "-p", "no:cacheprovider",
-        "-o", "python_files=bench_*.py", "-o", "filterwarnings=default", "-o", "timeout=0", *options,
+        "-o", "addopts=", "-o", "python_files=bench_*.py", "-o", "filterwarnings=default", "-o", "timeout=0",
+        *options,
     ]  # fmt: skip
 
 
