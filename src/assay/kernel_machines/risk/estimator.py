@@ -37,7 +37,6 @@ from assay.kernels import Custom, Kernel, Precomputed
 from assay.losses import LOSS_NAMES, Loss
 from assay.losses import loss as loss_of
 from assay.models.capabilities import PairwiseModel, Regressor, vector_target
-from assay.models.convergence import warn, warn_of_gap
 from assay.parameters import Domain
 from assay.rows import Block, alone
 from assay.solvers.rkhs.constraint import why_unsolvable
@@ -286,15 +285,7 @@ class KernelERM(RiskOnFeatures, PairwiseModel, Regressor):
         self.n_iter_ = max(solution.n_iter, 1)
         self.certificates_ = Certificates(self._claims(costly, standing))
         said = bool(solution.converged or self.dual_gap_ <= self.tol)
-        self.converged_ = said and self.certificates_[0].holds
-        if not self.constraint_active_ and not self.certificates_[-1].holds:
-            self.converged_ = False
-            warn(
-                f"No penalty above {self.penalty_strength_:.2g} has a solution of the norm {self.radius:g}: "
-                "the one of that penalty is kept; give a smaller 'radius'."
-            )
-        elif not self.converged_:
-            warn_of_gap(self, int(self.n_iter_), int(self.max_iter), self.dual_gap_)
+        self._end(said=said, in_ball=self.certificates_[-1].holds)
 
     def _cost(self, total: float) -> float:
         given = self.penalty_strength

@@ -64,8 +64,12 @@ class RiskOnFeatures(ApproximatesKernel):
         self.n_iter_ = max(found.n_iter, 1)
         claims = self._feature_claims(standing)
         self.certificates_ = Certificates([*claims, *self.features_.certificates_])
-        self.converged_ = bool(found.converged and claims[0].holds)
-        if not self.constraint_active_ and not all(claim.holds for claim in claims):
+        self._end(said=found.converged, in_ball=all(claim.holds for claim in claims))
+
+    def _end(self, *, said: bool, in_ball: bool) -> None:
+        """Set and tell whether the fit converged: its gap decides, and the ball where it does not bind."""
+        self.converged_ = bool(said and self.certificates_[0].holds)
+        if not self.constraint_active_ and not in_ball:
             self.converged_ = False
             warn(
                 f"No penalty above {self.penalty_strength_:.2g} has a solution of the norm {self.radius:g}: "

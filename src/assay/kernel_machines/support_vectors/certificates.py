@@ -14,7 +14,7 @@ from assay.solvers.rkhs.machines.judging import BEYOND, IMBALANCE, SCALE, VIOLAT
 
 def allowed_gap(tol: float, *, single: bool = False) -> float:
     """The relative gap up to which a machine is optimal: `tol`, or what the precision can tell."""
-    return max(1.01 * tol, 1e-3 if single else 1e-8)
+    return max(1.01 * tol, 1e-3 if single else 1e-9)
 
 
 def machine_certificates(standings: Standings, tol: float, *, single: bool, source: str) -> list[Certificate]:
