@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import lean, part
+from assay.loops import lean, lean_inner, part
 from assay.trees.growing.binned.grouping import gain_of_levels, keep_levels, list_levels
 from assay.trees.growing.binned.scan import LINES, Sides, best_newton_cut
 from assay.trees.growing.criteria import NumberCost
@@ -191,7 +191,7 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
     )
 
 
-@part
+@lean_inner
 def search(node, turn, histogram, tree, sums, units, state, plan):  # type: ignore[no-untyped-def]
     """Write the best split of a node into the tree; what is drawn depends on `state`.
 
@@ -273,7 +273,7 @@ def keep_drawn(listed, n_listed, drawn):  # type: ignore[no-untyped-def]
     return count
 
 
-@part
+@lean_inner
 def keep_cut(node, j, cut, tally, first, n_codes, tree, sums):  # type: ignore[no-untyped-def]
     """Write a cut into the tree: in the middle of the codes that do not occur before the next that does.
 
@@ -305,7 +305,7 @@ def write_sides(node, absent, tree, sides):  # type: ignore[no-untyped-def]
     sides[absent] = tree.missing_left[node]
 
 
-@part
+@lean_inner
 def sum_left(node, histogram, first, absent, sides, left):  # type: ignore[no-untyped-def]
     """Sums of the left side of the split of a node."""
     for k in range(3):
