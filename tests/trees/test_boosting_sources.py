@@ -10,6 +10,8 @@ from assay.trees import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    Sampling,
+    Stopping,
 )
 from assay.trees.boosting import gathering
 from assay.trees.boosting.distributed import steps
@@ -46,6 +48,12 @@ def table():
 
 CASES = {
     "rows drawn": (HistGradientBoostingClassifier, "label", None, {"subsample": 0.7}),
+    "rows and columns drawn for each tree, held out": (
+        HistGradientBoostingClassifier,
+        "third",
+        None,
+        {"subsample": Sampling(rows=0.7, columns=0.5), "early_stopping": Stopping(tol=1e-3)},
+    ),
     "held out, categories": (
         HistGradientBoostingClassifier,
         "label",

@@ -7,6 +7,7 @@ from assay.models.calibration import Calibrator
 from assay.trees.boosting.classifier import HistGradientBoostingClassifier
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.regressor import HistGradientBoostingRegressor
+from assay.trees.boosting.rounds import Sampling, Stopping
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.pruning import PruningPath
 from assay.trees.decision.reading import Box
@@ -53,8 +54,10 @@ __all__ = [
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "Sampling",
     "ShapValues",
     "StagewiseAdditive",
+    "Stopping",
     "Tree",
     "Trees",
 ]

@@ -191,8 +191,9 @@ BOOSTED = {
     "warm_start": """bool, default=DEFAULT
     Whether a fit goes on from the trees of the last one on the same rows, up to `max_iter` rounds in all:
     the trees are those of one uninterrupted fit.""",
-    "early_stopping": """bool or "auto", default=DEFAULT
-    Whether rounds end when the held-out loss no longer falls; "auto": above 10,000 rows.""",
+    "early_stopping": """bool, "auto" or Stopping, default=DEFAULT
+    Whether rounds end when the held-out loss no longer falls; "auto": above 10,000 rows. A `Stopping` says
+    when, in place of the four parameters that follow.""",
     "scoring": """str, callable or None, default=DEFAULT
     What the rows held out are judged by after each round: the loss, or a scorer of scikit-learn.""",
     "validation_fraction": """float or None, default=DEFAULT
@@ -210,8 +211,8 @@ BOOSTED = {
     Factors of the weights of classes.""",
     "line_search": """{"newton", "leaf"}, default=DEFAULT
     Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows.""",
-    "subsample": """float, default=DEFAULT
-    Share of the rows drawn for each tree.""",
+    "subsample": """float or Sampling, default=DEFAULT
+    Share of the rows drawn for each tree; a `Sampling` also draws columns for each tree.""",
     "calibration": """float, int or None, default=DEFAULT
     Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_interval`
     is made of how far the predictions are off there. Or a number K ≥ 2 of folds: no row is lost, and K

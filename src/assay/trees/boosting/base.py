@@ -31,9 +31,10 @@ from assay.trees.boosting.boost import (
 )
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, target_of, train_rows
-from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
+from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, judge_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.proofs.certificates import certify_boosting, fit_certificates
+from assay.trees.boosting.rounds import A_SAMPLING, A_STOPPING, SHARE, STOPPING_DOMAINS, Sampling, Stopping
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.binned.leafwise import Plan, make_plan
@@ -50,7 +51,6 @@ MANY_ROWS = 10_000
 
 OTHERS = "these are others. Fit with warm_start=False to begin anew."
 
-SHARE = parameters.real(above=0.0, at_most=1.0)
 LISTED = Domain("a list or dict", lambda value: isinstance(value, (list, tuple, set, dict, np.ndarray)))
 
 BOOSTING_DOMAINS: Mapping[str, Domain] = {
@@ -68,19 +68,12 @@ BOOSTING_DOMAINS: Mapping[str, Domain] = {
     "monotonic_cst": parameters.nothing | LISTED,
     "interaction_cst": parameters.nothing | parameters.one_of("pairwise", "no_interactions") | LISTED,
     "warm_start": parameters.boolean,
-    "early_stopping": parameters.boolean | parameters.one_of("auto"),
-    "scoring": parameters.nothing | parameters.function | Domain("a name", lambda v: isinstance(v, str)),
-    "validation_fraction": parameters.nothing
-    | Domain(
-        "a number above 0 and below 1",
-        lambda value: parameters.real(above=0.0).contains(value) and value < 1,
-    ),
-    "n_iter_no_change": parameters.integer(at_least=1),
-    "tol": parameters.real(at_least=0.0),
+    "early_stopping": parameters.boolean | parameters.one_of("auto") | A_STOPPING,
+    **STOPPING_DOMAINS,
     "verbose": parameters.boolean | parameters.integer(at_least=0),
     "random_state": parameters.random_state,
     "line_search": parameters.one_of("newton", "leaf"),
-    "subsample": SHARE,
+    "subsample": SHARE | A_SAMPLING,
 }
 
 
@@ -114,7 +107,7 @@ class Boosting(TreeModel, IterativeModel):
     tol: float
     random_state: Any
     line_search: str
-    subsample: float
+    subsample: float | Sampling
     trees_: BoostedTrees
     columns_: Columns
 
@@ -126,6 +119,20 @@ class Boosting(TreeModel, IterativeModel):
     @property
     def _feature_options(self) -> dict[str, Any]:
         return {**super()._feature_options, "ensure_all_finite": False}
+
+    @property
+    def _stopping(self) -> Stopping:
+        """When rounds end, if they may before the last: the object given, or that of the flat parameters."""
+        given = self.early_stopping
+        if isinstance(given, Stopping):
+            return given
+        return Stopping(self.validation_fraction, self.n_iter_no_change, self.tol, self.scoring)
+
+    @property
+    def _sampling(self) -> Sampling:
+        """Rows and columns drawn for each tree."""
+        given = self.subsample
+        return given if isinstance(given, Sampling) else Sampling(rows=given)
 
     def _losses(self, target: NDArray) -> list[Loss]:
         """One loss per run of boosting."""
@@ -160,7 +167,7 @@ class Boosting(TreeModel, IterativeModel):
         self._keep_runs(runs, earlier)
         self.certificates_ = fit_certificates(self)
         # The largest rise of the risk in a round, 0 where none raised it; sampled rounds prove nothing of it.
-        self.optimality_ = max(self.certificates_[0].value, 0.0) if self.subsample >= 1.0 else 0.0
+        self.optimality_ = max(self.certificates_[0].value, 0.0) if self._sampling.rows >= 1.0 else 0.0
 
     def _earlier(self, columns: Columns) -> Earlier | None:
         """What the last fit has left to go on from, where a warm start asks for it."""
@@ -217,13 +224,13 @@ class Boosting(TreeModel, IterativeModel):
             float(self.learning_rate),
             float(self.l2_regularization),
             self.line_search,
-            float(self.subsample),
+            self._sampling,
             self.seed_,
             first,
             bounded=bool(plan.columns.signs.any()),
         )
-        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, start, before)
-        done = boost(table, settings, plan, units, stopping, lambda n: watch.iteration(lambda: {}))
+        judge = None if outside is None else judge_of(self, loss, baseline, outside, start, before)
+        done = boost(table, settings, plan, units, judge, lambda n: watch.iteration(lambda: {}))
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
     def _baseline(self, losses: list[Loss], target: NDArray, weight: NDArray | None) -> NDArray[np.float64]:
@@ -339,7 +346,7 @@ class Boosting(TreeModel, IterativeModel):
             return summarised(kind, names, gained(self.trees_, n_columns))
         if X is None or y is None:
             raise ValueError(f"The importance of kind {kind!r} needs X and y, the data of the fit.")
-        if kind == "unbiased" and self.n_held_out_ == 0 and self.subsample >= 1.0:
+        if kind == "unbiased" and self.n_held_out_ == 0 and self._sampling.rows >= 1.0:
             raise ValueError(
                 "The importance of kind 'unbiased' needs rows that trees were not grown on: fit with "
                 "early_stopping=True and validation_fraction, or with subsample below 1."

@@ -21,6 +21,7 @@ from assay.losses import CrossEntropy, Loss, Multinomial, Poisson
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.parts import Totals, constant_curvature
+from assay.trees.boosting.rounds import Judge, Sampling
 from assay.trees.boosting.table import Grown
 from assay.trees.growing.binned.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.binned.searching import LEAST_CURVATURE
@@ -42,8 +43,8 @@ class Settings(NamedTuple):
     """How trees are boosted.
 
     `line_search` says whether the values of leaves minimise the loss ("leaf") or are one Newton step towards
-    it ("newton"); `share` of the rows are drawn for each tree. `first` rounds were there before. `bounded`
-    says whether constraints bound the values of leaves.
+    it ("newton"). `first` rounds were there before. `bounded` says whether constraints bound the values of
+    leaves.
     """
 
     loss: Loss
@@ -51,23 +52,10 @@ class Settings(NamedTuple):
     learning_rate: float
     l2: float
     line_search: str
-    share: float
+    sampling: Sampling
     seed: int
     first: int = 0
     bounded: bool = True
-
-
-class Stopping(NamedTuple):
-    """When to stop before the last round: `patience` rounds that lower the loss by less than `tol`.
-
-    `score` gives the loss of held-out rows after each round, given the new trees and values; None: that of
-    the mean of the training rows. `seen` are the losses of the rounds that were there before.
-    """
-
-    patience: int
-    tol: float
-    score: Callable[[list[Grown], list[NDArray]], float] | None
-    seen: list[float]
 
 
 class Boosted(NamedTuple):
@@ -130,24 +118,24 @@ def boost(
     settings: Settings,
     plan: Plan,
     units: Units,
-    stopping: Stopping | None,
+    judge: Judge | None,
     watch: Callable[[int], bool] = lambda n_rounds: False,
 ) -> Boosted:
     """Add rounds of trees until their number, the held-out loss or a callback ends it."""
     growth = make_growth(plan, node_capacity(plan, table.n_rows, weighted=table.weighted))
     table.prepare(plan, growth)
     n_outputs = len(units.units)
-    done = Boosted([], [], [], [] if stopping is None else stopping.seen, [], stopped=False, halvings=0)
+    done = Boosted([], [], [], [] if judge is None else judge.seen, [], stopped=False, halvings=0)
     totals = units.begin_round()
     losses = [totals.loss]
-    stopped, halvings = stopping is not None and settled(done.held_out, stopping), 0
+    stopped, halvings = judge is not None and judge.settled(done.held_out), 0
     for number in range(settings.n_rounds if stopped else settings.first, settings.n_rounds):
         add = partial(add_tree, settings=settings, units=units, number=number)
         trees, values = (list(kind) for kind in zip(*table.each_output(add, n_outputs), strict=True))
         done.units.extend(units.units[:, 1].tolist())
         totals = units.begin_round()
         tried = 0
-        while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and tried < HALVINGS:
+        while settings.sampling.rows >= 1.0 and totals.loss > losses[-1] + table.n_rows and tried < HALVINGS:
             # A Newton step went too far: half of it, in all leaves.
             halvings, tried = halvings + 1, tried + 1
             for k in range(n_outputs):
@@ -157,11 +145,11 @@ def boost(
         losses.append(totals.loss)
         done.trees.extend(trees)
         done.values.extend(values)
-        if stopping is not None:
+        if judge is not None:
             mean = losses[-1] / units.loss_scale / table.total_weight
-            held = mean if stopping.score is None else stopping.score(trees, values)
+            held = mean if judge.score is None else judge.score(trees, values)
             done.held_out.append(held)
-            stopped = settled(done.held_out, stopping)
+            stopped = judge.settled(done.held_out)
         if watch(number + 1) or stopped:
             break
     table.finish()
@@ -174,25 +162,19 @@ def add_tree(
     table: Any, plan: Plan, output: int, *, settings: Settings, units: Units, number: int
 ) -> tuple[Grown, NDArray[np.float64]]:
     """Grow the tree of one output and move its scores; the statistics of the other outputs stay."""
+    sampling, state = settings.sampling, state_of(settings.seed, number, output, len(units.units))
     plan.unit[:] = units.units[output]
-    state = state_of(settings.seed, number, output, len(units.units))
-    tree = table.grow(output, settings.share, state, state >> 1)
+    if sampling.columns < 1.0:
+        plan.drawn[:] = sampling.draw_columns(len(plan.drawn), state)
+    tree = table.grow(output, sampling.rows, state, state >> 1)
     value = settings.learning_rate * leaf_values(table, tree, settings, output)
-    table.move(output, tree, value, settings.share)
+    table.move(output, tree, value, sampling.rows)
     return tree, value
 
 
 def state_of(seed: int, number: int, output: int, n_outputs: int) -> int:
     """What the draws of a tree begin with."""
     return (seed + 0x632BE59BD9B4E019 * (number * n_outputs + output + 1)) & (2**64 - 1)
-
-
-def settled(losses: list[float], stopping: Stopping) -> bool:
-    """Whether none of the last losses is below the one before them by more than the tolerance."""
-    if len(losses) <= stopping.patience:
-        return False
-    reference = losses[-stopping.patience - 1] - stopping.tol
-    return all(loss >= reference for loss in losses[-stopping.patience :])
 
 
 def node_capacity(plan: Plan, n_rows: int, *, weighted: bool) -> int:
@@ -388,7 +370,6 @@ __all__ = [
     "Boosted",
     "Growth",
     "Settings",
-    "Stopping",
     "Units",
     "assembled",
     "boost",

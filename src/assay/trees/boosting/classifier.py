@@ -21,6 +21,7 @@ from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import Opened, kept_aside, survey, survey_classes, target_of, with_classes
+from assay.trees.boosting.rounds import Sampling, Stopping
 from assay.trees.calibration.aside import CALIBRATION
 from assay.trees.calibration.probabilities import CALIBRATION_METHOD, HasClassSets
 from assay.trees.describing import BOOSTED, described, keep_parameters
@@ -145,7 +146,7 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         warm_start: bool = False,
-        early_stopping: Any = "auto",
+        early_stopping: bool | str | Stopping = "auto",
         scoring: Any = "loss",
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int = 10,
@@ -154,7 +155,7 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
         random_state: Any = None,
         class_weight: Any = None,
         line_search: str = "newton",
-        subsample: float = 1.0,
+        subsample: float | Sampling = 1.0,
         calibration: float | None = None,
         calibration_method: str | None = None,
     ) -> None:

@@ -12,9 +12,10 @@ from sklearn.metrics import check_scoring
 
 from assay.losses import Loss
 from assay.rows import MemoryRows
-from assay.trees.boosting.boost import Boosted, Stopping, assembled, joined, loss_scale_of
+from assay.trees.boosting.boost import Boosted, assembled, joined, loss_scale_of
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, Opened, train_rows
+from assay.trees.boosting.rounds import Judge, Stopping
 from assay.trees.boosting.table import Grown
 
 MOST_SCORED = 10_000
@@ -74,18 +75,18 @@ def divide_rows(
     model.n_held_out_ = 0
     if not model.do_early_stopping_:
         return coded, None
-    by_scorer = model.scoring not in (None, "loss")
+    stopping = model._stopping
     if given is not None:
         other, target, weight = given
         every = np.arange(len(target) if weight is None else np.count_nonzero(weight))
-        X = _rows_of(other, weight, every) if by_scorer else None
+        X = _rows_of(other, weight, every) if stopping.by_scorer else None
         return coded, HeldOut(train_rows(other, target, weight, model.columns_), X)
     n_rows = len(coded.target)
-    model.n_held_out_ = n_held_out(n_rows, model.validation_fraction)
-    if model.n_held_out_ == 0 and not by_scorer:
+    model.n_held_out_ = n_held_out(n_rows, stopping.validation_fraction)
+    if model.n_held_out_ == 0 and not stopping.by_scorer:
         return coded, HeldOut(None, None)
     held = drawn(n_rows, model.n_held_out_ or min(n_rows, MOST_SCORED), model.seed_)
-    X = _rows_of(data, weight, np.flatnonzero(held)) if by_scorer else None
+    X = _rows_of(data, weight, np.flatnonzero(held)) if stopping.by_scorer else None
     if model.n_held_out_ == 0:
         return coded, HeldOut(coded.take(np.flatnonzero(held)), X)
     train, rest = coded.divide(held)  # writes to the weights of a survey
@@ -98,21 +99,22 @@ def _rows_of(data: Opened, weight: NDArray | None, places: NDArray) -> Any:
     return data.take(places) if isinstance(data, MemoryRows) else data.data.take(places)
 
 
-def stopping_of(
+def judge_of(
     model: Any,
     loss: Loss,
     baseline: NDArray,
     held: HeldOut,
     start: float,
     before: Earlier | None,
-) -> Stopping:
+) -> Judge:
     """When the rounds of one loss end; falls of it are measured against that of the constant, `start`."""
-    patience, tol = int(model.n_iter_no_change), float(model.tol)
+    stopping: Stopping = model._stopping
+    patience, tol = int(stopping.n_iter_no_change), float(stopping.tol)
     seen = [] if before is None else list(before.held_out)
     if held.coded is None:
-        return Stopping(patience, tol * start, None, seen)
-    if model.scoring not in (None, "loss"):
-        return Stopping(patience, tol, _scorer(model, held, baseline, before), seen)
+        return Judge(patience, tol * start, None, seen)
+    if stopping.by_scorer:
+        return Judge(patience, tol, _scorer(model, held, baseline, before), seen)
     coded = held.coded
     table = coded.table(baseline, model.columns_.n_codes)
     weight = float(len(coded.target)) if coded.weight is None else float(coded.weight.sum())
@@ -127,7 +129,7 @@ def stopping_of(
     tol *= abs(score([], []))
     if before is not None:
         table.resume(before.trees)
-    return Stopping(patience, tol, score, seen)
+    return Judge(patience, tol, score, seen)
 
 
 def _scorer(
@@ -135,7 +137,7 @@ def _scorer(
 ) -> Callable[[list[Grown], list[NDArray]], float]:
     """Minus the score of the rows by a scorer of scikit-learn."""
     assert held.coded is not None
-    scorer, judged = check_scoring(model, model.scoring), copy.copy(model)
+    scorer, judged = check_scoring(model, model._stopping.scoring), copy.copy(model)
     vars(judged).pop("feature_names_in_", None)  # rows taken from the table have lost the names
     target: Any = model._labels(held.coded.target)
     options = {} if held.coded.weight is None else {"sample_weight": held.coded.weight}

@@ -21,6 +21,7 @@ from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import kept_aside, survey, target_of
+from assay.trees.boosting.rounds import Sampling, Stopping
 from assay.trees.calibration.aside import CALIBRATION
 from assay.trees.calibration.intervals import HasIntervals
 from assay.trees.decision.regressor import require_range
@@ -159,7 +160,7 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         warm_start: bool = False,
-        early_stopping: Any = "auto",
+        early_stopping: bool | str | Stopping = "auto",
         scoring: Any = "loss",
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int = 10,
@@ -167,7 +168,7 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
         verbose: int = 0,
         random_state: Any = None,
         line_search: str = "newton",
-        subsample: float = 1.0,
+        subsample: float | Sampling = 1.0,
         calibration: float | None = None,
     ) -> None:
         keep_parameters(self, locals())

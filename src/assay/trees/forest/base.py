@@ -32,7 +32,7 @@ from assay.trees.forest.importance import (
 from assay.trees.forest.intervals import KeptRows, keep_rows
 from assay.trees.forest.outside import OutsideVotes, outside_score
 from assay.trees.forest.solver import MAX_CODES, Forest, Table, grow_each, read_table
-from assay.trees.forest.trees import Trees
+from assay.trees.forest.trees import Gathering, Trees
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Several
 from assay.trees.opening import TreeModel
@@ -150,13 +150,15 @@ class ForestModel(TreeModel):
         table, n_kept = forest.table, 0 if kept is None else len(kept)
         seeds: list[int] = [] if kept is None else self.seeds_.tolist()
         votes = OutsideVotes(table.target, table.weight, forest.n_classes, forest.ends)
-        trees: list[Tree] = []
+        trees = Gathering(self.n_estimators)
+        for tree in kept or ():
+            trees.add(tree)
         with rows.threads(self._n_threads()) if self.n_jobs is not None else contextlib.nullcontext():
             if kept is not None and forest.with_outside:
                 for tree, grown in zip(kept, grow_each(forest, seeds), strict=True):
                     votes.add(tree.value, grown.outside, grown.leaves)
             for grown in grow_each(forest, seeds_of(self.random_state, self.n_estimators, n_kept)):
-                trees.append(grown.tree)
+                trees.add(grown.tree)
                 seeds.append(grown.seed)
                 if self.verbose:
                     logger.info("%s: tree %d of %d", type(self).__name__, len(trees), self.n_estimators)
@@ -164,7 +166,7 @@ class ForestModel(TreeModel):
                     votes.add(grown.tree.value, grown.outside, grown.leaves)
                     if self.oob_tol is not None and votes.has_settled(self.oob_tol):
                         break
-        self.trees_ = Trees.together([*(kept or ()), *trees])
+        self.trees_ = trees.finish()
         self.seeds_ = np.array(seeds)
         self.columns_ = table.columns.of_categories()
         self._keep_outside(forest, votes)

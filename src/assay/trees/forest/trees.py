@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from assay.loops import compiled
 from assay.trees.tree import Tree
 from assay.trees.walking import Walk, make_walk
+
+TREES_AHEAD = 1000
+"""Trees that room is made for at once, at least, if so many are to come."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +36,12 @@ class Trees(Sequence[Tree]):
     nodes: Tree
 
     @classmethod
-    def together(cls, trees: Sequence[Tree]) -> Trees:
+    def together(cls, trees: Collection[Tree]) -> Trees:
         """One structure for some trees."""
-        starts = np.cumsum([0, *(tree.node_count for tree in trees)]).astype(np.int64)
-        bit_starts = np.cumsum([0, *(len(tree.bits) for tree in trees)]).astype(np.int64)
-        parts = {
-            field.name: np.concatenate([getattr(tree, field.name) for tree in trees])
-            for field in fields(Tree)
-        }
-        return cls(starts, bit_starts, Tree(**parts))
+        gathering = Gathering(len(trees))
+        for tree in trees:
+            gathering.add(tree)
+        return gathering.finish()
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -86,6 +86,50 @@ class Trees(Sequence[Tree]):
     def walk(self, n_rows: int) -> Walk:
         """The nodes as so many rows meet them."""
         return make_walk(self.nodes, self.starts, self.bit_starts, n_rows)
+
+
+class Gathering:
+    """Trees put one after the other as they are grown, so that none is there twice.
+
+    Room is made for as many as are to come, a tenth larger than those so far: memory that is never written to
+    is never taken, and what is left over is given back at the end.
+    """
+
+    def __init__(self, n_trees: int) -> None:
+        self._n_trees = n_trees
+        self._starts, self._bit_starts = [0], [0]
+        self._arrays: dict[str, NDArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def add(self, tree: Tree) -> None:
+        """Put a tree after the others."""
+        for field in fields(Tree):
+            part = getattr(tree, field.name)
+            begin = (self._bit_starts if field.name == "bits" else self._starts)[-1]
+            array = self._arrays.get(field.name)
+            if array is None or begin + len(part) > len(array):
+                longer = np.empty((self._room(begin + len(part)), *part.shape[1:]), dtype=part.dtype)
+                longer[:begin] = part[:0] if array is None else array[:begin]
+                array = self._arrays[field.name] = longer
+            array[begin : begin + len(part)] = part
+        self._starts.append(self._starts[-1] + tree.node_count)
+        self._bit_starts.append(self._bit_starts[-1] + len(tree.bits))
+
+    def _room(self, needed: int) -> int:
+        """Length of an array that needs so much for one tree more than there are."""
+        number = len(self) + 1
+        expected = min(self._n_trees, max(2 * number, TREES_AHEAD))
+        return needed if expected <= number else int(1.1 * needed / number * expected) + 1
+
+    def finish(self) -> Trees:
+        """The trees; nothing can be added any more."""
+        for name, array in self._arrays.items():
+            length = (self._bit_starts if name == "bits" else self._starts)[-1]
+            array.resize((length, *array.shape[1:]), refcheck=False)  # in place
+        starts = np.array(self._starts, dtype=np.int64), np.array(self._bit_starts, dtype=np.int64)
+        return Trees(*starts, Tree(**self._arrays))
 
 
 @compiled

@@ -46,7 +46,7 @@ def column_rules(
         columns.categorical,
         np.zeros(d, dtype=np.int8) if signs is None else signs.astype(np.int8),
         np.empty((0, d), dtype=np.bool_) if groups is None else groups,
-        0.5 * columns.low + 0.5 * columns.high,
+        columns.low if columns.low is columns.high else 0.5 * columns.low + 0.5 * columns.high,
         columns.offsets,
     )
 

@@ -23,6 +23,9 @@ MAX_BINS = 255
 SMALL_TABLE = 2**15
 """Values up to which one thread is enough."""
 
+SORTED_AT_ONCE = 2**18
+"""Values whose columns are sorted at once: the copies of more would take memory."""
+
 ROWS_AT_ONCE = 256
 """Rows that are coded column by column: they stay in the first cache meanwhile."""
 
@@ -179,14 +182,15 @@ def sort_columns(
     """
     n_rows, n_columns = X.shape
     categorical = np.zeros(n_columns, dtype=np.bool_) if categorical is None else categorical
-    pairs = np.empty((n_columns, n_rows), dtype=np.uint64)
-    values = np.empty((n_columns, n_rows))
-    counts = np.empty(n_columns, dtype=np.int64)
-    transposed = np.ascontiguousarray(X.T, dtype=np.float64)
-    rank_columns(transposed, np.argsort(transposed, axis=1), pairs, values, counts)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    parts = [values[j, : counts[j]] for j in range(n_columns)]
-    low = np.concatenate(parts) if parts else np.empty(0)
+    pairs, counts = np.empty((n_columns, n_rows), dtype=np.uint64), np.empty(n_columns, dtype=np.int64)
+    parts, step = [np.empty(0)], max(1, SORTED_AT_ONCE // max(n_rows, 1))
+    for first in range(0, n_columns, step):
+        some = slice(first, min(first + step, n_columns))
+        transposed = np.ascontiguousarray(X[:, some].T, dtype=np.float64)
+        values, order = np.empty(transposed.shape), np.argsort(transposed, axis=1)
+        rank_columns(transposed, order, pairs[some], values, counts[some])
+        parts += [own[:count].copy() for own, count in zip(values, counts[some], strict=True)]
+    offsets, low = np.concatenate([[0], np.cumsum(counts)]), np.concatenate(parts)
     shared = np.concatenate([np.arange(count) for count in counts])
     for j in np.flatnonzero(categorical & (counts >= MAX_BINS)):
         codes = share_levels(pairs[j], int(counts[j]))

@@ -20,7 +20,16 @@ from assay.trees.boosting.boost import (
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.boosting.gathering import CodedRows
 from assay.trees.boosting.holding import divided
-from assay.trees.boosting.proofs.replay import Turn, add_up, drawn, mean_loss, replay, weights_of
+from assay.trees.boosting.proofs.constraints import WEI, constraint_claims
+from assay.trees.boosting.proofs.replay import (
+    Turn,
+    add_up,
+    drawn,
+    drawn_columns,
+    mean_loss,
+    replay,
+    weights_of,
+)
 from assay.trees.boosting.proofs.splits import (
     missed_gain,
     room_of,
@@ -34,14 +43,13 @@ from assay.trees.boosting.table import is_whole
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.columns import Columns
 
-WEI = "Wei §8.4; Friedman (2001)"
 HALF_UNIT = 2.0**-31
 """Largest half unit of fixed point, in shares of the largest statistic."""
 
 
 def fit_certificates(model: Any) -> Certificates:
     """What is seen without walking the rows again."""
-    claims = [risk_claim(model, -model.train_score_)] if model.subsample >= 1.0 else []
+    claims = [risk_claim(model, -model.train_score_)] if model._sampling.rows >= 1.0 else []
     return Certificates([*claims, *constraint_claims(model)])
 
 
@@ -57,74 +65,6 @@ def risk_claim(model: Any, risk: NDArray) -> Certificate:
         WEI,
         assumptions=("every tree is grown on all rows",),
     )
-
-
-def constraint_claims(model: Any) -> list[Certificate]:
-    """Constraints hold everywhere, by the order of the leaves and the columns of the paths."""
-    claims, trees = [], model.trees_
-    signs, groups = signs_of(model, model.is_categorical_), groups_of(model)
-    if signs is not None:
-        claims.append(
-            at_most(
-                "Along each constrained column the prediction is monotone everywhere.",
-                "largest step of a tree against its constraint",
-                monotone_violation(trees, signs),
-                0.0,
-                WEI,
-            )
-        )
-    if groups is not None:
-        claims.append(
-            at_most(
-                "The columns of every path are in one group.",
-                "paths that leave all groups",
-                paths_outside(trees, groups),
-                0,
-                WEI,
-            )
-        )
-    return claims
-
-
-def monotone_violation(trees: BoostedTrees, signs: NDArray) -> float:
-    """Largest amount by which a leaf beyond a constrained split is on the wrong side of one before it.
-
-    Leaves below both sides of a split in one column are compared where their boxes overlap in the others,
-    which is more than what is asked where none of the later splits is on that column.
-    """
-    worst = 0.0
-    for place in range(trees.n_trees):
-        nodes = trees.tree(place)
-        feature, value = trees.feature[nodes], trees.value[nodes]
-        left, right = trees.children_left[nodes], trees.children_right[nodes]
-        low, high = value.copy(), value.copy()
-        for node in range(len(feature) - 1, -1, -1):  # children come after their parents
-            if feature[node] == LEAF:
-                continue
-            a, b = left[node], right[node]
-            low[node], high[node] = min(low[a], low[b]), max(high[a], high[b])
-            sign = signs[feature[node]]
-            if sign > 0:
-                worst = max(worst, high[a] - low[b])
-            elif sign < 0:
-                worst = max(worst, high[b] - low[a])
-    return float(worst)
-
-
-def paths_outside(trees: BoostedTrees, groups: NDArray[np.bool_]) -> int:
-    """Leaves whose path has columns of no common group."""
-    outside = 0
-    for place in range(trees.n_trees):
-        nodes = trees.tree(place)
-        feature, left, right = trees.feature[nodes], trees.children_left[nodes], trees.children_right[nodes]
-        fits = np.ones((len(feature), len(groups)), dtype=bool)
-        for node in range(len(feature)):
-            if feature[node] == LEAF:
-                outside += not fits[node].any()
-                continue
-            for child in (left[node], right[node]):
-                fits[child] = fits[node] & groups[:, feature[node]]
-    return outside
 
 
 def certify_boosting(model: Any, coded: CodedRows, fresh: Columns, losses: list[Loss]) -> Certificates:
@@ -148,7 +88,7 @@ def certify_boosting(model: Any, coded: CodedRows, fresh: Columns, losses: list[
                 rtol=1e-9,
             ),
             *constraint_claims(model),
-            *([risk_claim(model, seen.risk)] if model.subsample >= 1.0 else []),
+            *([risk_claim(model, seen.risk)] if model._sampling.rows >= 1.0 else []),
             *trace_claims(model, seen.risk, coded.take(held), losses),
             *round_claims(model, seen),
         ]
@@ -168,10 +108,10 @@ def thresholds_of(trees: BoostedTrees, columns: Columns) -> NDArray[np.float64]:
 def trace_claims(model: Any, risk: NDArray, held: CodedRows, losses: list[Loss]) -> list[Certificate]:
     """The losses that the fit has written down are those of its rows."""
     pairs = {"train_score_": (-model.train_score_, risk)}
-    if model.do_early_stopping_ and model.scoring in (None, "loss"):
+    if model.do_early_stopping_ and not model._stopping.by_scorer:
         if len(held.target) > 0:
             pairs["validation_score_"] = (-model.validation_score_, losses_of(model.trees_, held, losses)[1:])
-        elif model.validation_fraction is None and len(model.validation_score_) == model.n_iter_:
+        elif model._stopping.validation_fraction is None and len(model.validation_score_) == model.n_iter_:
             pairs["validation_score_"] = (-model.validation_score_, risk[1:])
     return [agreement("The losses of each round are what its trees give on the rows.", pairs, WEI, rtol=1e-7)]
 
@@ -277,7 +217,7 @@ def walk_rounds(model: Any, coded: CodedRows, losses: list[Loss]) -> Rounds:
             _rounding(trees, nodes, sums),
             _imbalance(model, loss, rows, leaf, trees.value[nodes], sums, bounds),
             _gain_gap(trees, nodes, sums, rules.l2),
-            missed_gain(trees, nodes, by_leaf, sums, bounds, rules),
+            missed_gain(trees, nodes, by_leaf, sums, bounds, rules, drawn_columns(model, turn.place)),
             wrong_sides(trees, nodes, by_leaf, sums, model.columns_),
         )
         worst = np.maximum(worst, np.nan_to_num(found, nan=np.inf))

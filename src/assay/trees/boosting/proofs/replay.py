@@ -93,16 +93,26 @@ def slopes(losses: list[Loss], y: NDArray, scores: NDArray, k: int) -> tuple[NDA
     return -terms.slope, bend
 
 
+def state_of_tree(model: Any, place: int) -> int:
+    """What the draws of a tree began with; runs side by side draw the same."""
+    n_outputs = model.trees_.n_outputs
+    number, output = divmod(place, n_outputs)
+    several = model.n_runs_ > 1
+    return state_of(int(model.seed_), number, 0 if several else output, 1 if several else n_outputs)
+
+
+def drawn_columns(model: Any, place: int) -> NDArray[np.bool_]:
+    """Which columns a tree could be divided by."""
+    return model._sampling.draw_columns(model.n_features_in_, state_of_tree(model, place))
+
+
 def drawn(model: Any, place: int, n_rows: int) -> NDArray[np.bool_]:
     """Which training rows a tree was grown on."""
-    if model.subsample >= 1.0:
+    share = float(model._sampling.rows)
+    if share >= 1.0:
         return np.ones(n_rows, dtype=np.bool_)
-    n_runs = model.n_runs_  # runs side by side draw the same rows
-    n_outputs = model.trees_.n_outputs // n_runs
-    number, output = divmod(place, model.trees_.n_outputs)
-    state = state_of(int(model.seed_), number, output // n_runs if n_runs == 1 else 0, n_outputs)
     rows = np.empty(n_rows, dtype=np.int32)
-    count = draw_rows(rows, 0, float(model.subsample), np.uint64(state))
+    count = draw_rows(rows, 0, share, np.uint64(state_of_tree(model, place)))
     inside = np.zeros(n_rows, dtype=np.bool_)
     inside[rows[:count]] = True
     return inside

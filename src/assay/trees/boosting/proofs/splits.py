@@ -118,8 +118,11 @@ def missed_gain(
     sums: NDArray,
     bounds: NDArray,
     rules: Rules,
+    drawn: NDArray[np.bool_],
 ) -> float:
     """Largest gain that a tree has missed, relative to what its root could gain: 0 where it missed none.
+
+    `drawn` are the columns that the tree could be divided by.
 
     A node misses the worth of its best admissible split over the one taken; while another node was divided,
     an open one must not gain more; a leaf that may be divided must not gain unless the leaves have run out.
@@ -138,9 +141,9 @@ def missed_gain(
     for node in range(n_nodes):
         if not inner[node] and depth[node] >= rules.max_depth:
             continue
-        columns = np.arange(len(rows.codes))
+        columns = np.flatnonzero(drawn)
         if rules.groups is not None:
-            columns = np.flatnonzero(rules.groups[allowed[node]].any(axis=0))
+            columns = np.flatnonzero(drawn & rules.groups[allowed[node]].any(axis=0))
         if not rules.every_column:  # the others may not have been drawn
             columns = np.array([feature[node]] if inner[node] else [], dtype=np.intp)
         if len(columns) and sums[node, 0] >= 2 * rules.min_leaf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import lean, part
+from assay.loops import lean, lean_inner, part
 from assay.trees.growing.binned.team import NONE, clear, subtract_bins
 from assay.trees.growing.cuts import node_value
 from assay.trees.growing.nodes import (
@@ -27,7 +27,7 @@ N_NODES, N_OPEN, N_LEAVES, N_FREE = range(4)
 """Places of `Growth.counts`."""
 
 
-@part
+@lean_inner
 def begin(tree, slots, free, paths, counts, units, unit):  # type: ignore[no-untyped-def]
     """Begin a tree; the histogram of its root has the last place of the pool."""
     n_slots = free.shape[0]
@@ -90,7 +90,7 @@ def claim(node, slots, pool, free, counts):  # type: ignore[no-untyped-def]
     clear(pool[slot])
 
 
-@part
+@lean_inner
 def choose(tree, sums, heap, counts, units, limits):  # type: ignore[no-untyped-def]
     """Take the leaf that gains most; `NONE` where none is left, and the open ones stay leaves."""
     full = limits.max_leaves > 0 and counts[N_LEAVES] >= limits.max_leaves
@@ -103,7 +103,7 @@ def choose(tree, sums, heap, counts, units, limits):  # type: ignore[no-untyped-
     return node
 
 
-@part
+@lean_inner
 def begin_children(node, tree, sums, left, slots, paths, counts, units):  # type: ignore[no-untyped-def]
     """Begin the children of a node that has a split, as the last two nodes."""
     first = counts[N_NODES]
@@ -124,7 +124,7 @@ def begin_children(node, tree, sums, left, slots, paths, counts, units):  # type
         end_leaf(child, tree, sums, units)
 
 
-@part
+@lean_inner
 def bound_children(node, first, tree, sign, form):  # type: ignore[no-untyped-def]
     """Under a constraint, what one side may predict ends where the other's begins."""
     if sign != 0:
@@ -136,7 +136,7 @@ def bound_children(node, first, tree, sign, form):  # type: ignore[no-untyped-de
         tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
 
 
-@part
+@lean_inner
 def summed_children(node, whole, sums, slots, pool, free, counts, limits, few):  # type: ignore[no-untyped-def]
     """Take histograms for the children of a node that must be summed up from rows.
 

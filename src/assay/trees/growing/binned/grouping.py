@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.loops import lean
+from assay.loops import lean_inner
 from assay.trees.growing.levels import set_bit, sort_places
 from assay.trees.growing.nodes import PLACE_OF_BITS, WORDS, keep_split
 
 
-@lean
+@lean_inner
 def list_levels(histogram, first, n_levels, unit, noise, levels, means, order, out):  # type: ignore[no-untyped-def]
     """Write the sums of the levels of a category that occur in the order of their mean step; gives how many.
 
@@ -37,7 +37,7 @@ def list_levels(histogram, first, n_levels, unit, noise, levels, means, order, o
     return count
 
 
-@lean
+@lean_inner
 def expect_steps(histogram, first, levels, count, unit, noise, means):  # type: ignore[no-untyped-def]
     """Replace the mean steps of levels by those expected of other rows; whether more than noise is in them.
 
@@ -75,7 +75,7 @@ def expect_steps(histogram, first, levels, count, unit, noise, means):  # type: 
     return between > 0.0
 
 
-@lean
+@lean_inner
 def gain_of_levels(form, histogram, first, levels, order, cut, whole, missing, unit):  # type: ignore[no-untyped-def]
     """What a grouping of levels gains: those up to a place of their order against the others."""
     slope, size = np.int64(0), np.int64(0)
@@ -95,7 +95,7 @@ def gain_of_levels(form, histogram, first, levels, order, cut, whole, missing, u
     return gain
 
 
-@lean
+@lean_inner
 def keep_levels(node, j, cut, tally, n_codes, levels, order, n_levels, tree, sums):  # type: ignore[no-untyped-def]
     """Write a split of levels into the tree: those up to a place of their order go left.
 

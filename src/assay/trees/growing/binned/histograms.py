@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from assay.loops import lean, part
+from assay.loops import lean, lean_inner, part
 
 AHEAD = 24
 """Rows of a node that are fetched ahead: they are far apart in memory."""
@@ -203,6 +203,12 @@ def fill_histogram(shard: Shard, node: int, stride: int, sums: NDArray[np.int64]
 
 @lean
 def divide_on_shard(shard, node, first, column, sides, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
+    """See `divide_shard`, for those who are not compiled themselves."""
+    divide_shard(shard, node, first, column, sides, stride, small, sums, other, more)
+
+
+@lean_inner
+def divide_shard(shard, node, first, column, sides, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
     """Divide the rows of a node; add those of the children to be summed up (−1: none) to histograms.
 
     Parameters
@@ -326,7 +332,7 @@ def add_weighted(codes, statistics, rows, whole, first, last, stride, sums):  # 
             base += step
 
 
-@lean
+@lean_inner
 def take_out(shard, node, stride, sums):  # type: ignore[no-untyped-def]
     """Subtract the rows of a node from a histogram."""
     codes, statistics, weighted = shard.codes, shard.statistics, shard.statistics.shape[1] == 3
@@ -389,6 +395,3 @@ def sum_rows(shard: Shard, node: int, sums: NDArray[np.int64]) -> None:
     weight = own[:, 2] if own.shape[1] == 3 else np.ones(len(own), dtype=np.int64)
     times = weight if shard.whole else 1
     sums += [weight.sum(), (times * own[:, 0]).sum(), (times * own[:, 1]).sum()]
-
-
-__all__ = ["Shard", "divide_on_shard", "fill_histogram", "make_shard", "share_of", "sum_rows", "take_out"]

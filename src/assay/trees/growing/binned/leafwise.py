@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.loops import lean, part
+from assay.loops import lean, lean_inner, part
 from assay.rows import ordered_map
 from assay.trees.growing.binned.children import (
     N_FREE,
@@ -149,7 +149,7 @@ def grow(team, growth, plan, last, small, following):  # type: ignore[no-untyped
         post(DIVIDE, n_shards if task[SPREAD] else 1, task, signals)
 
 
-@part
+@lean_inner
 def begin_division(node, all_here, task, growth, plan):  # type: ignore[no-untyped-def]
     """Begin the children of a node; gives those to be summed up."""
     tree, sums, left, slots, pool, free, _, paths, counts, units, sides = growth
@@ -168,7 +168,7 @@ def begin_division(node, all_here, task, growth, plan):  # type: ignore[no-untyp
     return small, other
 
 
-@part
+@lean_inner
 def take_tasks(team, growth, plan):  # type: ignore[no-untyped-def]
     """Take tasks of the stage until none is left."""
     tree, sums, left, slots, pool, _, _, paths, _, units, sides = growth
@@ -187,7 +187,7 @@ def take_tasks(team, growth, plan):  # type: ignore[no-untyped-def]
         number = claim_task(signals)
 
 
-@part
+@lean_inner
 def open_nodes(first, n_new, tree, slots, free, heap, counts):  # type: ignore[no-untyped-def]
     """Let new nodes that have a split be divided later; the others give back their histograms."""
     for child in range(first, first + n_new):
@@ -208,7 +208,7 @@ def begin_root(all_here, task, histogram):  # type: ignore[no-untyped-def]
         clear(histogram)
 
 
-@part
+@lean_inner
 def search_task(child, turn, tree, sums, left, slots, pool, paths, units, plan):  # type: ignore[no-untyped-def]
     """Find the best split of a node and sum up its left side."""
     end_leaf(child, tree, sums, units)

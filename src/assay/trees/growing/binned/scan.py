@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.loops import lean, part
+from assay.loops import lean_inner, part
 from assay.trees.growing.cuts import NO_CUT, Cut
 
 LINES = 3
@@ -31,7 +31,7 @@ class Sides(NamedTuple):
     high: float
 
 
-@lean
+@lean_inner
 def best_newton_cut(form, tally, first, n_codes, node, missing, unit, sides, work, places):  # type: ignore[no-untyped-def]
     """See `cuts.best_cut`, for a `NumberCost` that is not of Poisson.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import lean, part
+from assay.loops import lean, lean_inner, part
 from assay.trees.growing.binned.grouping import gain_of_levels, keep_levels, list_levels
 from assay.trees.growing.binned.scan import LINES, Sides, best_newton_cut
 from assay.trees.growing.criteria import NumberCost
@@ -125,8 +125,8 @@ class Memory(NamedTuple):
 class Plan(NamedTuple):
     """What stays the same from tree to tree; each side of a cut has at least the curvature `flattest`.
 
-    `noise` is the variance of a slope per unit of curvature, 0 where it is not known. `unit`, set for each
-    tree, is what a unit of each sum is worth at the root.
+    `noise` is the variance of a slope per unit of curvature, 0 where it is not known. Set for each tree are
+    `unit`, what a unit of each sum is worth at the root, and `drawn`, the columns that it may be divided by.
     """
 
     form: Any
@@ -137,12 +137,13 @@ class Plan(NamedTuple):
     flattest: float
     noise: float
     unit: NDArray[np.float64]
+    drawn: NDArray[np.bool_]
     memory: Memory
 
     def for_thread(self) -> Plan:
         """The same plan with memory of its own."""
         own: Any = (part.copy() for part in self.memory)
-        return self._replace(unit=self.unit.copy(), memory=Memory(*own))
+        return self._replace(unit=self.unit.copy(), drawn=self.drawn.copy(), memory=Memory(*own))
 
 
 def make_plan(
@@ -167,7 +168,8 @@ def make_plan(
         np.zeros((2, 256), dtype=np.uint8),
     )
     stride = int(n_codes.max(initial=0)) + 1
-    return Plan(form, limits, columns, n_codes, stride, flattest, noise, np.ones(3), memory)
+    every = np.ones(len(n_codes), dtype=np.bool_)
+    return Plan(form, limits, columns, n_codes, stride, flattest, noise, np.ones(3), every, memory)
 
 
 def make_growth(plan: Plan, capacity: int) -> Growth:
@@ -189,7 +191,7 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
     )
 
 
-@part
+@lean_inner
 def search(node, turn, histogram, tree, sums, units, state, plan):  # type: ignore[no-untyped-def]
     """Write the best split of a node into the tree; what is drawn depends on `state`.
 
@@ -197,7 +199,7 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     that are expected of each level (see `expect_steps`) and a penalty of `CAUTION` more on either side.
     `turn` says which of the two places of the memory is overwritten.
     """
-    form, limits, columns, code_counts, stride, flattest, noise, _, memory = plan
+    form, limits, columns, code_counts, stride, flattest, noise, _, drawn, memory = plan
     tried, unit, both = memory.columns[turn], memory.unit[turn], memory.sums[turn]
     levels, means = memory.levels[turn], memory.means[turn]
     order, ordered = memory.order[turn], memory.ordered[turn]
@@ -215,7 +217,7 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
     column, top = np.int64(LEAF), Cut(best, NO_CUT, False)
     low, high = tree.real[node, LOW] - center, tree.real[node, HIGH] - center
     curved = np.int64(np.ceil(flattest / unit[2]))
-    n_columns = list_columns(node, columns, tree, tried)
+    n_columns = keep_drawn(tried, list_columns(node, columns, tree, tried), drawn)
     for place in range(n_columns):
         if limits.n_tried < n_columns:
             if n_tried >= limits.n_tried and column != LEAF:
@@ -262,6 +264,16 @@ def search(node, turn, histogram, tree, sums, units, state, plan):  # type: igno
 
 
 @part
+def keep_drawn(listed, n_listed, drawn):  # type: ignore[no-untyped-def]
+    """Keep those of the listed columns that are drawn, in their order; gives how many they are."""
+    count = 0
+    for place in range(n_listed):
+        listed[count] = listed[place]
+        count += drawn[listed[place]]
+    return count
+
+
+@lean_inner
 def keep_cut(node, j, cut, tally, first, n_codes, tree, sums):  # type: ignore[no-untyped-def]
     """Write a cut into the tree: in the middle of the codes that do not occur before the next that does.
 
@@ -293,7 +305,7 @@ def write_sides(node, absent, tree, sides):  # type: ignore[no-untyped-def]
     sides[absent] = tree.missing_left[node]
 
 
-@part
+@lean_inner
 def sum_left(node, histogram, first, absent, sides, left):  # type: ignore[no-untyped-def]
     """Sums of the left side of the split of a node."""
     for k in range(3):

@@ -19,8 +19,8 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from assay.loops import lean, part
-from assay.trees.growing.binned.histograms import Shard, divide_on_shard, make_shard, share_of, take_out
+from assay.loops import lean, lean_inner, part
+from assay.trees.growing.binned.histograms import Shard, divide_shard, make_shard, share_of, take_out
 
 NONE = -1
 """In place of a node or child."""
@@ -184,7 +184,7 @@ def await_tasks(signals):  # type: ignore[no-untyped-def]
     return True
 
 
-@lean
+@lean_inner
 def divide_task(number, team, node, first, column, sides, stride, slots, pool):  # type: ignore[no-untyped-def]
     """Divide a node on one shard, or on all; the first adds to the pool, spread ones to their own histograms.
 
@@ -207,12 +207,12 @@ def divide_task(number, team, node, first, column, sides, stride, slots, pool): 
         if node < 0:
             shard.bounds[0, 0] = 0
             shard.bounds[0, 1] = draw_rows(shard.rows, team.starts[place], team.share, team.state)
-        divide_on_shard(shard, node, first, column, sides, stride, small, sums, other, more)
+        divide_shard(shard, node, first, column, sides, stride, small, sums, other, more)
         if gone >= 0:
             take_out(shard, gone, stride, rest)
 
 
-@lean
+@lean_inner
 def merge_task(number, n_tasks, own, task, slots, pool):  # type: ignore[no-untyped-def]
     """Add up the histograms of all shards in a part of the bins; subtract them where a child follows so."""
     node, small, other = task[NODE], task[SMALL_CHILD], task[OTHER_CHILD]
