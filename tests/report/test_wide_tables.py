@@ -17,7 +17,15 @@ from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
 from assay.report.trials.explaining.explanation import weight_of_columns
-from assay.report.trials.explaining.importance import MAX_COLUMNS, PIECES, SCREENED_ROWS, screened
+from assay.report.trials.explaining.importance import (
+    FEWEST_SCREENED,
+    MAX_COLUMNS,
+    PIECES,
+    PREDICTIONS_OF_THE_CHOSEN,
+    SCREENED_ROWS,
+    n_asked_of_the_chosen,
+    screened,
+)
 from assay.report.trials.scoring.resampling import default_repeats
 from assay.report.trials.tuning import TUNING_FOLDS, ClassFolds
 
@@ -134,6 +142,19 @@ def test_columns_that_move_predictions_are_found_without_asking_about_each_of_ve
     assert set(strong) <= set(kept)
     assert model.asked <= SCREENED_ROWS * (2 + min(count + 1, 3 * PIECES + 1))
     assert model.asked >= SCREENED_ROWS * min(count, PIECES)
+
+
+def test_of_a_very_wide_table_fewer_rows_are_asked_about(rng, monkeypatch):
+    """The numbers that a model reads are limited: here to those of 2,000 rows in place of 100,000."""
+    columns, limit = Columns(9000), "assay.report.trials.explaining.importance.NUMBERS_OF_THE_CHOSEN"
+    n_features = columns.groups()[-1][-1] + 1
+    monkeypatch.setattr(limit, 2000 * n_features + 1)
+    model = Linear(np.where(np.arange(n_features) == 77, 1.0, 0.001))
+    kept = screened(model, columns, rng.normal(size=(50, n_features)), None)
+    assert any(77 in columns.groups()[place] for place in kept)
+    assert model.asked <= FEWEST_SCREENED * (3 * PIECES + 3)
+    assert n_asked_of_the_chosen(n_features) == 2000
+    assert n_asked_of_the_chosen(20) == PREDICTIONS_OF_THE_CHOSEN
 
 
 def test_columns_of_a_table_that_is_not_very_wide_are_each_asked_about(rng):
