@@ -12,6 +12,7 @@ from assay.report import Comparison, Data, ReportError, choose_data, compare
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.tables.encoding.cells import cells
+from assay.report.tables.encoding.code_encoder import CodeEncoder
 from assay.report.tables.encoding.encoder import NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
@@ -195,3 +196,25 @@ def test_correlations_of_a_wide_table_are_said_to_be_those_of_its_first_columns(
     page = data_section(Comparison("regression", data, "score", (), None, 0))
     assert "<p>Of the first 30 of 1,200 columns. " in page
     assert "The 20 strongest of 1,200." in page
+
+
+def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rng):
+    """Second moments of all marks would take minutes; a table of few words keeps thirty levels of each."""
+    frame = pd.DataFrame({f"w{place}": rng.integers(0, 12, 300).astype(str) for place in range(60)})
+    frame["size"], y = rng.normal(size=300), rng.normal(size=300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.report.tables.encoding.encoder.WORK_OF_MARKS", 300 * (60 * 5) ** 2)
+        data = choose_data(RawTable("words", frame.assign(y=y)), target="y")
+        encoder = TableEncoder(data.columns).fit(data.X)
+        by_places = CodeEncoder(data.columns).fit(data.X)
+    assert sum("only the 5 most frequent values of each of 60 columns" in note for note in data.notes) == 1
+    assert {len(group) for group in encoder.groups()[:60]} == {
+        5
+    }  # four beside the reference, one of the rest
+    counts = frame["w3"].value_counts()
+    code = encoder.codes_[3]
+    assert counts[list(code.levels)].min() >= counts[list(code.rare)].max()
+    marks = code.encode(frame["w3"], encoder.columns[3])
+    np.testing.assert_array_equal(marks[:, -1], frame["w3"].isin(code.rare))
+    assert len(by_places.codes_[3].levels) == 12
+    assert {len(group) for group in TableEncoder(data.columns).fit(data.X).groups()[:60]} == {11}
