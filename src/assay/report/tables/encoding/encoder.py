@@ -39,7 +39,7 @@ MAX_LEVELS, FEWEST_LEVELS = 30, 3
 """Levels of a category with a mark of their own, at most and however many categories there are; rarer ones
 share one."""
 
-WORK_OF_MARKS = 1e11
+WORK_OF_MARKS = 2e11
 """Rows times the square of the number of marks, what second moments cost: beyond, fewer levels are marked."""
 
 DAYS_OF_YEAR = 365.2425
@@ -180,7 +180,7 @@ def n_marked_levels(n_rows: int, columns: Sequence[Column]) -> int:
     --------
     >>> words = Column("town", "categorical", 0, 40)
     >>> [n_marked_levels(2000, [words] * count) for count in (100, 500, 2000)]
-    [30, 14, 3]
+    [30, 20, 5]
     """
     n_columns = sum(column.kind == "categorical" for column in columns)
     if not n_columns or not n_rows:
