@@ -10,6 +10,8 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from assay.datasets import diabetes
 from assay.linear import LinearRegression, Ridge
+from assay.linear.least_squares.ridge import ridge_solutions, solutions_along
+from assay.rows import rows
 
 
 @pytest.fixture
@@ -177,3 +179,20 @@ def test_descent_keeps_the_objective_when_asked(table):
     assert np.all(np.diff(model.history_) <= 1e-12)
     objective = np.mean((y - X @ model.coef_) ** 2) + 5.0 / len(X) * model.coef_ @ model.coef_
     assert model.history_[-1] == pytest.approx(objective)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("strengths", [None, [1e-3, 2.0], [1e-12]], ids=["own grid", "given", "no squares"])
+def test_solutions_of_a_wide_table_are_those_of_its_decomposition(rng, fit_intercept, strengths):
+    """Products of rows serve where the penalties leave them their digits; scikit-learn solves each alone."""
+    X, weight = rng.normal(size=(20, 45)) * np.geomspace(1, 1e-3, 45), rng.uniform(0.5, 2, 20)
+    X[10:] = X[:10] + 1e-6 * X[10:]  # whose squares are lost beside those of the sums
+    Y = rng.normal(size=(20, 2)) + 3
+    data = rows(X, Y, weight)
+    quick = solutions_along(data, strengths, fit_intercept=fit_intercept)
+    exact = ridge_solutions(data, strengths, fit_intercept=fit_intercept)[0]
+    assert_allclose(quick.alphas, exact.alphas, rtol=1e-12)
+    assert_allclose(quick.coef, exact.coef, atol=1e-9 * np.abs(exact.coef).max())
+    assert_allclose(quick.intercept, exact.intercept, atol=1e-9 * np.abs(exact.coef).max())
+    peer = linear_model.Ridge(quick.alphas[-1], fit_intercept=fit_intercept, solver="svd").fit(X, Y, weight)
+    assert_allclose(quick.coef[-1], peer.coef_, atol=1e-6 * np.abs(peer.coef_).max())

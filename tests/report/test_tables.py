@@ -475,3 +475,17 @@ def test_columns_that_are_dropped_stay_on_the_disk(tmp_path):
             choose_data(table, target="y", drop=("z",))
         with pytest.raises(ReportError, match="both the target and dropped"):
             choose_data(table, target="b", drop=("b",))
+
+
+def test_text_of_very_many_columns_is_read(tmp_path):
+    """Its lines are too long for one field of the csv module, as they would be with another separator."""
+    n_columns = 30_000
+    header = ";".join(f"x{place}" for place in range(n_columns))
+    lines = [";".join(f"{row},{place}" for place in range(n_columns)) for row in range(3)]
+    (tmp_path / "wide.csv").write_text("\n".join([header, *lines]) + "\n")
+    frame = read_table(tmp_path / "wide.csv").frame
+    assert frame.shape == (3, n_columns)
+    assert frame.iloc[2, 25] == 2.25
+    (tmp_path / "one.csv").write_text("a\n" + "b" * 140_000 + "\n")
+    with pytest.raises(ReportError, match=r"one.csv cannot be read as CSV: field larger than field limit"):
+        read_table(tmp_path / "one.csv")

@@ -106,6 +106,14 @@ def chance_above(one, other):
     return stats.t.sf(gain.mean() / error, len(gain) - 1)
 
 
+def rejected(chances):
+    """Holm's steps: statsmodels collects all garbage at each call, which is slow in a large process."""
+    order, places = np.argsort(chances), np.arange(len(chances))
+    passed = np.asarray(chances)[order] * (len(chances) - places) < LEVEL
+    steps = places[~passed].min(initial=len(chances))
+    return tuple(bool(place in order[:steps]) for place in places)
+
+
 def test_clear_means_below_a_twentieth_one_sided_and_corrected_for_the_number_of_models(rng):
     """Gains about the limit: a factor of two, one degree of freedom or no correction decide otherwise."""
     n_beating = n_best = 0
@@ -116,9 +124,9 @@ def test_clear_means_below_a_twentieth_one_sided_and_corrected_for_the_number_of
         scores[0] = scores[0] + rng.uniform(0.0, 0.6)
         found = decide(scores, [1] * count, [True] * count, floor, SHARE)
         chances = [chance_above(item, floor) for item in scores]
-        expected = multipletests(chances, alpha=LEVEL, method="holm")[0]
-        assert found.beating == tuple(expected)
-        n_beating += expected.sum() < count and any(expected)
+        expected = rejected(chances)
+        assert found.beating == expected
+        n_beating += 0 < sum(expected) < count
         if found.recommended is None:
             continue
         own, others = scores[found.recommended], np.delete(scores, found.recommended, axis=0)

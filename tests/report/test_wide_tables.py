@@ -12,12 +12,21 @@ from assay.report import Comparison, Data, ReportError, choose_data, compare
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.tables.encoding.cells import cells
+from assay.report.tables.encoding.code_encoder import CodeEncoder
 from assay.report.tables.encoding.encoder import NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
 from assay.report.trials.explaining.explanation import weight_of_columns
-from assay.report.trials.explaining.importance import MAX_COLUMNS, PIECES, SCREENED_ROWS, screened
+from assay.report.trials.explaining.importance import (
+    FEWEST_SCREENED,
+    MAX_COLUMNS,
+    PIECES,
+    PREDICTIONS_OF_THE_CHOSEN,
+    SCREENED_ROWS,
+    n_asked_of_the_chosen,
+    screened,
+)
 from assay.report.trials.scoring.resampling import default_repeats
 from assay.report.trials.tuning import TUNING_FOLDS, ClassFolds
 
@@ -136,6 +145,19 @@ def test_columns_that_move_predictions_are_found_without_asking_about_each_of_ve
     assert model.asked >= SCREENED_ROWS * min(count, PIECES)
 
 
+def test_of_a_very_wide_table_fewer_rows_are_asked_about(rng, monkeypatch):
+    """The numbers that a model reads are limited: here to those of 2,000 rows in place of 100,000."""
+    columns, limit = Columns(9000), "assay.report.trials.explaining.importance.NUMBERS_OF_THE_CHOSEN"
+    n_features = columns.groups()[-1][-1] + 1
+    monkeypatch.setattr(limit, 2000 * n_features + 1)
+    model = Linear(np.where(np.arange(n_features) == 77, 1.0, 0.001))
+    kept = screened(model, columns, rng.normal(size=(50, n_features)), None)
+    assert any(77 in columns.groups()[place] for place in kept)
+    assert model.asked <= FEWEST_SCREENED * (3 * PIECES + 3)
+    assert n_asked_of_the_chosen(n_features) == 2000
+    assert n_asked_of_the_chosen(20) == PREDICTIONS_OF_THE_CHOSEN
+
+
 def test_columns_of_a_table_that_is_not_very_wide_are_each_asked_about(rng):
     """With fewer columns than pieces the answer is that of shuffling one column at a time."""
     columns, weights = Columns(600), rng.normal(size=600)
@@ -174,3 +196,25 @@ def test_correlations_of_a_wide_table_are_said_to_be_those_of_its_first_columns(
     page = data_section(Comparison("regression", data, "score", (), None, 0))
     assert "<p>Of the first 30 of 1,200 columns. " in page
     assert "The 20 strongest of 1,200." in page
+
+
+def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rng):
+    """Second moments of all marks would take minutes; a table of few words keeps thirty levels of each."""
+    frame = pd.DataFrame({f"w{place}": rng.integers(0, 12, 300).astype(str) for place in range(60)})
+    frame["size"], y = rng.normal(size=300), rng.normal(size=300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.report.tables.encoding.encoder.WORK_OF_MARKS", 300 * (60 * 5) ** 2)
+        data = choose_data(RawTable("words", frame.assign(y=y)), target="y")
+        encoder = TableEncoder(data.columns).fit(data.X)
+        by_places = CodeEncoder(data.columns).fit(data.X)
+    assert sum("only the 5 most frequent values of each of 60 columns" in note for note in data.notes) == 1
+    assert {len(group) for group in encoder.groups()[:60]} == {
+        5
+    }  # four beside the reference, one of the rest
+    counts = frame["w3"].value_counts()
+    code = encoder.codes_[3]
+    assert counts[list(code.levels)].min() >= counts[list(code.rare)].max()
+    marks = code.encode(frame["w3"], encoder.columns[3])
+    np.testing.assert_array_equal(marks[:, -1], frame["w3"].isin(code.rare))
+    assert len(by_places.codes_[3].levels) == 12
+    assert {len(group) for group in TableEncoder(data.columns).fit(data.X).groups()[:60]} == {11}

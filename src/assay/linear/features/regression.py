@@ -18,7 +18,7 @@ from assay.linear.least_squares.certificates import duality_gap, orthogonality
 from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.linear.least_squares.influence import ColumnGeometry
 from assay.linear.least_squares.linear_regression import LinearRegression
-from assay.linear.least_squares.ridge import ridge_solutions
+from assay.linear.least_squares.ridge import solutions_along
 from assay.linear.predictor import LinearModel, affine
 from assay.models.path import HasPenaltyPath
 from assay.models.selection import FoldTable
@@ -76,7 +76,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         raw = probe._open_training(table.X, table.y, table.weight)
         probe.map_ = probe._learned_map(raw)
         data = expanded_rows(raw, probe.map_._expansion())
-        path, *_ = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
+        path = solutions_along(data, grid, fit_intercept=self.fit_intercept)
         coef, intercept = path.coef[::-1, 0].T, path.intercept[::-1, 0]
         affinely: dict[str, Any] = {"dtype": np.float64, "width": grid.size}
         return lambda X: np.asarray(probe._open_new_rows(X).map(affine, coef, intercept, **affinely))

@@ -247,8 +247,8 @@ def residual_step(block: Block, coef: Array, intercept: Array, pilot: Array) -> 
 class CentredTriangle(NamedTuple):
     """R_x (r, d) and R_y (r, t) with R_xᵀR_x = XᵀX, R_xᵀR_y = XᵀY, R_yᵀR_y = YᵀY of the weighted table.
 
-    The means are what was subtracted, zeros without an intercept; columns of R_x that are constant up to
-    rounding are zero.
+    Of a table with at least as many columns as rows it is the table itself. The means are what was
+    subtracted, zeros without an intercept; columns of R_x that are constant up to rounding are zero.
     """
 
     x: Array
@@ -264,12 +264,15 @@ class CentredTriangle(NamedTuple):
 
 def centred_triangle(data: Rows, *, fit_intercept: bool) -> CentredTriangle:
     """Walk the rows for their means, and again for the triangle."""
-    d = data.shape[1]
+    n, d = data.shape
     with np.errstate(over="ignore", invalid="ignore"):
         weight, sums, squares = data.reduce(weighted_sums)
     require_range(squares, np.zeros_like(sums), data)
     mean = sums / weight if fit_intercept else np.zeros_like(sums)
-    factor = triangle(data, mean)
+    if n <= d:  # as large as its triangle
+        factor = data.reduce(partial(augmented_rows, ones=False), mean, combine=stack)
+    else:
+        factor = triangle(data, mean)
     constant = np.linalg.norm(factor[:, :d], axis=0) <= noise_of_means(mean[:d], weight)
     factor[:, :d][:, constant] = 0.0
     return CentredTriangle(factor[:, :d], factor[:, d:], mean[:d], mean[d:], weight)

@@ -78,17 +78,13 @@ Solutions = tuple[PenaltyPath, Array, Array, Array, float]
 def ridge_solutions(data: Rows, alphas: Any, *, fit_intercept: bool) -> Solutions:
     """Solutions along increasing penalties, and the λ and Vᵀ of X = U diag(√λ) Vᵀ, the means, and Σ s.
 
-    X is decomposed once, from its QR triangle; every penalty is then a matter of its spectrum. By default 100
-    of them from a millionth to a thousand times the largest eigenvalue of XᵀX.
+    X is decomposed once, from its QR triangle; every penalty is then a matter of its spectrum.
     """
     d = data.shape[1]
     known = centred_triangle(data, fit_intercept=fit_intercept)
     u, values, vt = np.linalg.svd(known.x, full_matrices=False)
     spectrum = values**2
-    if alphas is None:
-        top = float(spectrum[0]) if spectrum.size and spectrum[0] > 0 else 1.0
-        alphas = np.geomspace(1e-6 * top, 1e3 * top, 100)
-    grid = checked_alphas(alphas, "Ridge.path")[::-1].copy()
+    grid = increasing_penalties(alphas, float(spectrum[0]) if spectrum.size else 0.0)
     rotated = u.T @ known.y  # (d, t): Uᵀy
     shrink = values / (spectrum + grid[:, None])  # (a, d)
     # (a, t, d): one matrix product for all penalties and targets
@@ -96,6 +92,33 @@ def ridge_solutions(data: Rows, alphas: Any, *, fit_intercept: bool) -> Solution
     coef = coef.reshape(grid.size, -1, d)
     path = PenaltyPath(grid, coef, known.mean_y - coef @ known.mean_x)
     return path, spectrum, vt, np.concatenate([known.mean_x, known.mean_y]), known.weight
+
+
+SQUARED_ABOVE = 1e-7
+"""Least penalty, as a share of the largest eigenvalue, from which on products of rows are exact enough."""
+
+
+def solutions_along(data: Rows, alphas: Any, *, fit_intercept: bool) -> PenaltyPath:
+    """The solutions alone: of a wide table w = Xᵀ(XXᵀ + αI)⁻¹y, a fraction of the work of decomposing it."""
+    n, d = data.shape
+    if n > d:
+        return ridge_solutions(data, alphas, fit_intercept=fit_intercept)[0]
+    known = centred_triangle(data, fit_intercept=fit_intercept)
+    spectrum, u = np.linalg.eigh(known.x @ known.x.T)
+    top = max(float(spectrum[-1]), 0.0)
+    grid = increasing_penalties(alphas, top)
+    if not grid[0] >= SQUARED_ABOVE * top > 0:
+        return ridge_solutions(data, alphas, fit_intercept=fit_intercept)[0]
+    dual = (u.T @ known.y).T / (np.maximum(spectrum, 0.0) + grid[:, None])[:, None, :]  # (a, t, n)
+    coef = (dual.reshape(-1, n) @ u.T @ known.x).reshape(grid.size, -1, d)
+    return PenaltyPath(grid, coef, known.mean_y - coef @ known.mean_x)
+
+
+def increasing_penalties(alphas: Any, top: float) -> Array:
+    """Penalties on the sum: by default 100 from a millionth to a thousand times the largest eigenvalue."""
+    if alphas is None:
+        alphas = np.geomspace(1e-6 * (top or 1.0), 1e3 * (top or 1.0), 100)
+    return np.asarray(checked_alphas(alphas, "Ridge.path")[::-1].copy())
 
 
 def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
@@ -294,7 +317,7 @@ class Ridge(HasPenaltyPath, LinearModel):
 
     def _solutions(self, table: FoldTable, alphas: Array | None) -> PenaltyPath:
         data = self._with()._open_training(table.X, table.y, table.weight)
-        return ridge_solutions(data, alphas, fit_intercept=self.fit_intercept)[0]
+        return solutions_along(data, alphas, fit_intercept=self.fit_intercept)
 
     def _values(self, table: FoldTable, alphas: Any) -> NDArray:
         if alphas is None:

@@ -128,6 +128,7 @@ class SGDClassifier(SgdModel, OneAgainstRest):
         complexity=3,
         min_rows=10_000,
         max_features=500,
+        settings={"max_iter": 200},  # what has not converged by then hardly does in ten times as many passes
         summary="Linear classification by stochastic gradient steps, for tables of many rows.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {**SGD_DOMAINS, "loss": parameters.one_of(*LOSSES)}

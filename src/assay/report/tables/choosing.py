@@ -14,7 +14,7 @@ from assay.report.errors import ReportError
 from assay.report.tables.checks.doubles import as_codes, n_repeating
 from assay.report.tables.checks.doubts import doubts
 from assay.report.tables.data import SAMPLE_ROWS, TASKS, Data, Task, sampled
-from assay.report.tables.encoding.encoder import days_of, finite
+from assay.report.tables.encoding.encoder import MAX_LEVELS, days_of, finite, n_marked_levels
 from assay.report.tables.files.reading import RawTable, require_column
 from assay.report.tables.schema import (
     NUMBERS_ROWS,
@@ -160,7 +160,7 @@ def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tupl
         )
         for column in describe_columns(frame, categorical=reading.categorical, numeric=reading.numeric)
     )
-    notes = [*left_out(columns)]
+    notes = [*left_out(columns), *_few_marks(len(frame), columns)]
     if all(not column.learnable for column in columns):
         counting = [column.name for column in columns if column.reason == NUMBERS_ROWS]
         way = [f"--numeric {quoted(name)} takes it for numbers." for name in counting[:1]]
@@ -170,6 +170,19 @@ def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tupl
             frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
             notes.append(f"The dates of {column.name!r} were read with the day before the month.")
     return frame, columns, notes
+
+
+def _few_marks(n_rows: int, columns: tuple[Column, ...]) -> list[str]:
+    """A sentence where there are so many columns of words that fewer levels than usual are told apart."""
+    used = [column for column in columns if column.learnable]
+    most = n_marked_levels(n_rows, used)
+    concerned = sum(column.kind == "categorical" and len(column.levels) > most for column in used)
+    if most == MAX_LEVELS or not concerned:
+        return []
+    return [
+        f"Methods other than trees tell only the {most} most frequent values of each of {concerned:,} "
+        "columns of words apart, as more would take too long; --drop the columns that cannot matter."
+    ]
 
 
 class Order(NamedTuple):

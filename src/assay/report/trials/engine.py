@@ -125,7 +125,7 @@ class Engine:
     def run(self, contenders: Sequence[Contender], *, jobs: int = 1) -> list[Candidate]:
         """Carry out all fits; gives the candidates of the methods that were finished.
 
-        An interruption ends the work; what is finished is kept if there is more than a baseline.
+        An interruption ends the work; what is finished is kept if there is a method beside the baseline.
         """
         standings = [Standing(contender) for contender in contenders]
         for known in standings:
@@ -143,7 +143,9 @@ class Engine:
         except KeyboardInterrupt:
             steps.close()
             self.interrupted = True
-            if not any(known.candidate and known.contender.entry for known in standings):
+            methods = [item for item in standings if item.contender.entry]
+            baselines = [item for item in standings if not item.contender.entry]
+            if not any(item.candidate for item in methods) or not all(item.candidate for item in baselines):
                 raise
             left = [item.name for item in standings if not item.candidate and not item.left_out]
             if left:

@@ -229,7 +229,7 @@ def with_target(data: Data, task: Task) -> list[Association]:
     classes = np.unique(y, return_inverse=True)[1] if task == "classification" else None
     used = [column for column in data.columns if column.learnable]
     # Products of one column at a time are too small to share between threads.
-    associations = [alone(_associate, frame[column.name], column, y, classes) for column in used]
+    associations = alone(lambda: [_associate(frame[column.name], column, y, classes) for column in used])
     return sorted(associations, key=lambda item: -abs(item.strength))
 
 

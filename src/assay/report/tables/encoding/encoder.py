@@ -35,8 +35,12 @@ __all__ = [
     "read_words",
 ]
 
-MAX_LEVELS = 30
-"""Categories with a column of their own; rarer ones share one."""
+MAX_LEVELS, FEWEST_LEVELS = 30, 3
+"""Levels of a category with a mark of their own, at most and however many categories there are; rarer ones
+share one."""
+
+WORK_OF_MARKS = 2e11
+"""Rows times the square of the number of marks, what second moments cost: beyond, fewer levels are marked."""
 
 DAYS_OF_YEAR = 365.2425
 
@@ -72,13 +76,18 @@ class NumericCode:
 class LevelCode:
     """A category: one mark for each level of the fit but the reference, the most frequent one.
 
-    Levels beyond the thirty most frequent share a mark, as do missing values if the fit had any. A level that
-    the fit has not seen has the mark of the rare ones if there is one, else none: it counts as the reference.
+    Levels beyond the thirty most frequent (fewer in a table of very many categories) share a mark, as do
+    missing values if the fit had any. A level that the fit has not seen has the mark of the rare ones if
+    there is one, else none: it counts as the reference.
     """
 
     levels: tuple[str, ...]
     rare: tuple[str, ...]
     marked: bool
+
+    def limited(self, most: int) -> LevelCode:
+        """The same with marks for fewer levels."""
+        return replace(self, levels=self.levels[:most], rare=self.levels[most:] + self.rare)
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> LevelCode:
@@ -164,6 +173,22 @@ class DateCode:
         return np.column_stack([(days - self.first) / DAYS_OF_YEAR, np.cos(angle), np.sin(angle), weekend])
 
 
+def n_marked_levels(n_rows: int, columns: Sequence[Column]) -> int:
+    """How many levels of each category have a mark of their own in a table of so many rows.
+
+    Examples
+    --------
+    >>> words = Column("town", "categorical", 0, 40)
+    >>> [n_marked_levels(2000, [words] * count) for count in (100, 500, 2000)]
+    [30, 20, 5]
+    """
+    n_columns = sum(column.kind == "categorical" for column in columns)
+    if not n_columns or not n_rows:
+        return MAX_LEVELS
+    most = np.sqrt(WORK_OF_MARKS / n_rows) / n_columns
+    return int(np.clip(most, FEWEST_LEVELS, MAX_LEVELS))
+
+
 Code: TypeAlias = NumericCode | LevelCode | OrderCode | DateCode | ShareCode
 
 CODES: dict[str, type[Code]] = {
@@ -242,6 +267,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.codes_ = [
             known.get(place) or self._learnt(cells(X, column), column) for place, column in enumerate(used)
         ]
+        most = n_marked_levels(len(X), used)
+        if most < MAX_LEVELS:
+            self.codes_ = [code.limited(most) if type(code) is LevelCode else code for code in self.codes_]
         self.feature_names_out_ = [
             name for column, code in zip(used, self.codes_, strict=True) for name in code.names(column)
         ]

@@ -77,15 +77,21 @@ def tell_separator(lines: Sequence[str]) -> tuple[str, int]:
     The separator is one that gives lines of several fields with the fewest titles, then the one that stands
     in the header most often: decimal commas part fields too, but not those of the header.
     """
-    tried = []
+    tried, failure = [], None
     for order, mark in enumerate(SEPARATORS):
-        fields = list(csv.reader(lines, delimiter=mark, skipinitialspace=True))
+        try:
+            fields = list(csv.reader(lines, delimiter=mark, skipinitialspace=True))
+        except csv.Error as error:  # a line of very many columns is too long for one field
+            failure = error
+            continue
         widths = [len(line) for line in fields if line]
         if 2 * sum(width > 1 for width in widths) <= len(widths):
             continue
         titles = n_titles(fields)
         tried.append((titles, -len(fields[titles]), order, mark))
     if not tried:
+        if failure is not None:
+            raise failure
         first = next((line for line in lines if line.strip()), "")
         return max(SEPARATORS, key=first.count), 0
     titles, _, _, mark = min(tried)

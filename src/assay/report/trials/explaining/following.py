@@ -27,10 +27,10 @@ from assay.report.trials.explaining.explanation import (
     below_zero,
 )
 from assay.report.trials.explaining.importance import (
-    PREDICTIONS_OF_THE_CHOSEN,
     Examination,
     Importances,
     answers_of,
+    n_asked_of_the_chosen,
     screened,
     summarise,
 )
@@ -256,7 +256,7 @@ class Afterwards:
     def _importances(self, splits: Sequence[Split], whole: Split, chosen: Candidate) -> Importances | None:
         encodings, labels = self.settings.encodings, self.settings.labels
         kept = screened(whole.model, whole.encoder, whole.features, labels)
-        n_asked = PREDICTIONS_OF_THE_CHOSEN // len(splits)
+        n_asked = n_asked_of_the_chosen(whole.features.shape[1]) // len(splits)
         examined = []
         for number, split in enumerate(splits):
             truth = encodings.target[encodings.parts[number].test]

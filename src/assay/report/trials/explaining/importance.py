@@ -20,14 +20,19 @@ repetitions of the folds share them."""
 PREDICTIONS_OF_THE_CHOSEN = 100_000
 """Rows that the recommended model is asked about, on all splits together."""
 
+NUMBERS_OF_THE_CHOSEN = 1_000_000_000
+"""Numbers that those rows have at most: of a very wide table fewer are asked about."""
+
 ROWS, REPEATS = 400, 5
 """Rows of a split and shuffles of each column, at most."""
 
-MAX_COLUMNS, SCREENED_ROWS = 200, 8
-"""In a wider table the recommended model is examined on the columns that move the most, for so many rows."""
+MAX_COLUMNS, SCREENED_ROWS, FEWEST_SCREENED = 200, 8, 2
+"""In a wider table the recommended model is examined on the columns that move the most, for so many rows:
+fewer where they are very wide."""
 
-PIECES, CUTS = 1000, 4
-"""Of more columns so many pieces of neighbours are shuffled; the most moving are cut into so many each."""
+PIECES, CUTS, ROUNDS = 1000, 4, 5
+"""Of more columns so many pieces of neighbours are shuffled; the most moving are cut into so many each, in
+about so many rounds."""
 
 TRIFLE = 0.01
 """Importances below this share of the greatest are not spoken of."""
@@ -66,6 +71,17 @@ class Importances(NamedTuple):
             for name, mean, error in zip(self.columns, self.means, self.errors, strict=True)
             if mean > 2 * error and mean > least
         )
+
+
+def n_asked_of_the_chosen(n_features: int) -> int:
+    """Rows of so many features that the recommended model is asked about for its importances.
+
+    Examples
+    --------
+    >>> n_asked_of_the_chosen(1000), n_asked_of_the_chosen(100_000)
+    (100000, 10000)
+    """
+    return min(PREDICTIONS_OF_THE_CHOSEN, NUMBERS_OF_THE_CHOSEN // max(1, n_features))
 
 
 def answers_of(model: Any, labels: NDArray | None) -> Callable[[NDArray], NDArray]:
@@ -139,7 +155,9 @@ def screened(
     groups = encoder.groups()
     if len(groups) <= MAX_COLUMNS:
         return np.arange(len(groups))
-    rows, predict = features[:SCREENED_ROWS], answers_of(model, labels)
+    n_asked = n_asked_of_the_chosen(features.shape[1])
+    n_rows = int(np.clip(n_asked // (ROUNDS * PIECES), FEWEST_SCREENED, SCREENED_ROWS))
+    rows, predict = features[:n_rows], answers_of(model, labels)
     said = np.asarray(predict(rows))
 
     def moved(before: NDArray, after: NDArray) -> NDArray:
