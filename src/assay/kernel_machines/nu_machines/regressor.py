@@ -172,7 +172,9 @@ class NuSVR(SharesOnFeatures, MachineRegressor):
 
     def _told(self, standing: Standing, target: Any) -> Told:
         half = self.nu * float(standing.problem.cost.sum()) / 2
-        return Told(standing, (half, half), self.epsilon_, target)
+        # Σν = 0: the dual does not change with where targets are counted from, its rounding does.
+        middle = 0.5 * (float(target.min()) + float(target.max()))
+        return Told(standing, (half, half), self.epsilon_, target - middle)
 
     def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)

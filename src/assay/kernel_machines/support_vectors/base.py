@@ -285,6 +285,13 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         room = SLIGHT * self._unit_of_slacks(data)
         kept, fresh = pairs["slack_"]
         pairs["slack_"] = np.append(kept, room), np.append(fresh, room)
+        # Nor is a norm whose square is rounding beside the objective.
+        room = np.sqrt(2 * np.abs(again["primal_value_"])) * SLIGHT
+        kept, fresh = pairs["rkhs_norm_"]
+        pairs["rkhs_norm_"] = np.append(kept, room), np.append(fresh, room)
+        if "margin_" in pairs:
+            with np.errstate(divide="ignore"):
+                pairs["margin_"] = tuple(np.minimum(each, 1 / room) for each in pairs["margin_"])
         if not self._is_precomputed:
             both = (self.support_vectors_, data.X[self.support_])
             kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)

@@ -131,10 +131,22 @@ class Machines(Sequence[MachineData]):
     @classmethod
     def of(cls, machines: Sequence[MachineData]) -> Machines:
         """The stack of machines that are there already."""
+        if isinstance(machines, cls):
+            return machines
         sizes = np.array([len(data.rows) for data in machines])
         rows = machines[0].rows if len(machines) == 1 else np.concatenate([data.rows for data in machines])
         stack = cls(stacked([data.problem for data in machines]), rows, sizes, None)
         stack._each = machines
+        return stack
+
+    def aimed_at(self, target: Array) -> Machines:
+        """The same machines with other targets."""
+        problem = self.problem._replace(target=target)
+        stack = Machines(problem, self.rows, self.sizes, self.X, self.gram, self.spans, self.order)
+        if self._each is not None:
+            parts = [target[part_of(self.sizes, place)] for place in range(len(self))]
+            each = zip(self._each, parts, strict=True)
+            stack._each = [data._replace(problem=data.problem._replace(target=part)) for data, part in each]
         return stack
 
     @functools.cached_property

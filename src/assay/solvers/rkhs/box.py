@@ -167,7 +167,7 @@ def tightened(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int,
 def polish(dual: BoxDual, gram: GramLines, most: int, gap: float) -> float:
     """Solve for the free rows at once, if they are at most so many and that lowers the gap; the gap then."""
     free = np.flatnonzero(dual.free)
-    if not 0 < len(free) <= most:
+    if not 0 < len(free) <= most or gap <= 0:  # an exact point would only be rounded
         return gap
     before, slopes = dual.nu.copy(), dual.gradient.copy()
     if not maximise_over_free(dual, free, gram.part(free)):
