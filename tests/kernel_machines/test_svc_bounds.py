@@ -91,3 +91,8 @@ def test_squares_of_slacks_keep_the_leave_one_out_bound(seed, intercept):
     machine = SVC(C=10.0 ** rng.uniform(-1, 1.5), gamma=0.7, loss="squared_hinge", fit_intercept=intercept)
     claim = machine.fit(X, y).certify(X, y, leave_one_out=True)[-1]
     assert claim.value <= claim.bound
+    # The hard margin of K + I/(2C): its range is larger by 1/(2C), and no row is within its margin.
+    alpha = np.zeros(24)
+    alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+    range_of_kernel = 1 - Gaussian(0.7).gram(X).min() + 1 / (2 * machine.C)
+    assert claim.bound == pytest.approx(np.mean(2 * alpha * range_of_kernel >= 1 - 1e-5))

@@ -27,6 +27,7 @@ from assay.kernel_machines.support_vectors.machine import (
     Machines,
     Solved,
     Standings,
+    largest_of,
     machine_products,
     part_of,
     solve_constrained,
@@ -250,11 +251,12 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         solved = Solved.of(solutions)
         standings = stand_all(self.kernel_, machines, solved)
         self.certificates_ = Certificates(self._claims(standings, dtype))
-        self.dual_gap_ = float(standings.relative.max())
+        self.dual_gap_ = largest_of(standings.relative)
         self.optimality_ = self.certificates_[1].value
         # Pairs may creep for ever where rounding alone keeps them apart, and rounding may hide that they are
         # apart: the gap decides.
-        said = bool((solved.converged | (standings.relative <= self.tol)).all())
+        ended = zip(solved.converged.tolist(), standings.relative, strict=True)
+        said = all(converged or gap <= self.tol for converged, gap in ended)
         self.converged_ = said and self.dual_gap_ <= allowed_gap(self.tol)
         if self.history:
             self.history_ = [np.array(trace) for trace in solved.traces]
