@@ -32,7 +32,7 @@ from assay.models.capabilities import Regressor, require_memory
 from assay.rows import Block, MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.rkhs.machines.solver import Span
-from assay.solvers.rkhs.problem import Array, RKHSProblem, RKHSSolution
+from assay.solvers.rkhs.problem import RKHSProblem, RKHSSolution
 
 LARGEST_TARGET = 1e100
 
@@ -179,8 +179,8 @@ class KernelResiduals(SelectsMachines, MachineRegressor):
         tube = {"epsilon": float(self.epsilon) * unit} if hasattr(self, "epsilon") else {}
         return tube, 1.0 if getattr(self, "loss", "").startswith("squared") else unit
 
-    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
-        """The machine of a unit cost on a Gram matrix."""
+    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: NDArray | None) -> list[MachineData]:
+        """The machine of a unit cost."""
         cost = np.ones(len(y)) if weight is None else weight.astype(np.float64)
         problem: RKHSProblem[Any] = RKHSProblem(self._loss(), y.astype(np.float64), cost, self.fit_intercept)
         return [self._machine(np.empty((len(y), 0)), gram, None, problem)]
