@@ -169,7 +169,8 @@ def tightened(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int,
             break
         if made == patience and options.rule == "second_order":
             gap = polish(dual, gram, LARGEST, gap)  # pairs creep: the rows that they creep along go at once
-            if 3 * n_iter > len(dual.nu) ** 2 and tries > LAST_ROUNDS and len(dual.nu) <= LARGEST:
+            due = 3 * n_iter > len(dual.nu) ** 2 and tries > LAST_ROUNDS
+            if due and len(dual.nu) <= CROSSED and isinstance(dual.problem, RKHSProblem):
                 tries, gap = LAST_ROUNDS, cross(dual, gram, gap)
                 if gap <= options.tol:
                     break
@@ -198,11 +199,9 @@ def polish(dual: BoxDual, gram: GramLines, most: int, gap: float) -> float:
 
 def cross(dual: BoxDual, gram: GramLines, gap: float) -> float:
     """Go through the inside of the box to the maximum, if that lowers the gap; the gap then."""
-    problem, (upper, lower), before, slopes = dual.problem, dual.bounds, dual.nu.copy(), dual.gradient.copy()
-    if not isinstance(problem, RKHSProblem):  # two sums are given
-        return gap
-    box, free = (upper, lower), bool(problem.fit_intercept)
-    there = interior_point(np.asarray(gram), problem.target, *box, dual.epsilon, balanced=free)
+    problem, before, slopes = dual.problem, dual.nu.copy(), dual.gradient.copy()
+    free = bool(problem.fit_intercept)
+    there = interior_point(np.asarray(gram), problem.target, *dual.bounds, dual.epsilon, balanced=free)
     if there is None:
         return gap
     dual.nu[:] = there
@@ -277,7 +276,8 @@ class WorkingSets:
         self.pace = Pace(options.tol)
         # Of rows that are too many to cross for, what so many steps leave is left.
         n = len(dual.nu)
-        self.crosses = n <= CROSSED and 16.0 * n * n <= options.cache_bytes
+        fits = n <= CROSSED and 16.0 * n * n <= options.cache_bytes
+        self.crosses = fits and isinstance(dual.problem, RKHSProblem)
         self.max_iter = min(options.max_iter, STEPS_PER_ROW * n)
 
     def run(self) -> tuple[int, bool, list[float], Array]:
