@@ -199,9 +199,9 @@ def polish(dual: BoxDual, gram: GramLines, most: int, gap: float) -> float:
 
 def cross(dual: BoxDual, gram: GramLines, gap: float) -> float:
     """Go through the inside of the box to the maximum, if that lowers the gap; the gap then."""
-    problem, before, slopes = dual.problem, dual.nu.copy(), dual.gradient.copy()
-    free = bool(problem.fit_intercept)
-    there = interior_point(np.asarray(gram), problem.target, *dual.bounds, dual.epsilon, balanced=free)
+    problem, (upper, lower), before, slopes = dual.problem, dual.bounds, dual.nu.copy(), dual.gradient.copy()
+    sides, free = (upper, lower, dual.epsilon), bool(problem.fit_intercept)
+    there = interior_point(np.asarray(gram), problem.target, *sides, balanced=free)
     if there is None:
         return gap
     dual.nu[:] = there
