@@ -209,9 +209,7 @@ def solve_fixed_sums(
     floor = PERFECT * float(np.max(diagonal)) * sum(problem.sums) ** 2 / 2
     # Rows that pull either way can share less: less than the tube of width 0 may take. Where the targets are
     # within what rounding leaves of such sums, that tube is the likely one, and its ν far smaller.
-    largest = _largest_loss(problem)
-    close = problem.two_sided and floor > SLIGHT * largest
-    floor = min(floor, SLIGHT * largest) if problem.two_sided else floor
+    close = problem.two_sided and floor > SLIGHT * _largest_loss(problem)
     if close or not reached:
         plain = _without_tube(problem, kernel, X, options, gram, 0.0 * nu if close else nu)
         if np.abs(plain.coef).sum() <= sum(problem.sums):
