@@ -156,6 +156,9 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
+        "C": Domain(
+            f"{MACHINE_DOMAINS['C'].words}; HardMarginSVC is that of C = ∞", MACHINE_DOMAINS["C"].contains
+        ),
         "probability": parameters.boolean | parameters.one_of("deprecated"),
         "class_weight": CLASS_WEIGHT,
         "decision_function_shape": parameters.one_of("ovr", "ovo"),
