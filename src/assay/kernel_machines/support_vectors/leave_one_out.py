@@ -40,14 +40,18 @@ def kernel_range(kernel: Kernel, data: MachineData, top: float) -> float:
 def leave_one_out_error(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Share of rows that the model fitted without one repetition of them gets wrong.
 
-    A row that is no support vector leaves the fit as it is: only the others cost a fit each.
+    A row that is no support vector leaves the fit as it is: only the others need a fit each. The cost C is
+    that of the whole fit, also where a radius, a budget or λ led to it: of fewer rows they lead to another.
     """
+    known = model.get_params(deep=False)
+    fixed = {"C": model.C_, "penalty_strength": None, "radius": None, "budget": None, "probability": False}
+    fixed = {name: value for name, value in fixed.items() if name in known}
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     labels = np.asarray(y)
     wrong = np.asarray(model.predict(X)) != labels
     for row in model.support_.tolist():
         without = weight.copy()
         without[row] = max(without[row] - 1.0, 0.0)
-        again = model._with(probability=False).fit(X, y, sample_weight=without)
+        again = model._with(**fixed).fit(X, y, sample_weight=without)
         wrong[row] = (again.predict(X[row : row + 1]) != labels[row : row + 1]).item()
     return float(weight @ wrong / weight.sum())
