@@ -76,7 +76,7 @@ def test_a_cost_beyond_what_rounding_leaves_ends_soon_and_says_so(kernel):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         model = SVC(kernel=kernel, C=1e12).fit(ROWS, CLASSES)
-    assert np.max(model.n_iter_) < 100_000
+    assert np.max(model.n_iter_) < 500_000
     assert model.converged_ == model.certificates_.holds
     assert model.converged_ or "More of them do not help" in str(caught[0].message)
 

@@ -51,7 +51,7 @@ SAFE = 0.8
 RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
 MOST_ROUNDS, MOST_LOOKS = 200, 10
 
-LAST_ROUNDS = 10
+LAST_ROUNDS = 100
 """Rounds after a walk through the inside of the box: what is not near by then is held by rounding."""
 
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
