@@ -13,34 +13,12 @@ from typing import Any
 
 import matplotlib
 import pytest
-from numba.core.targetconfig import TargetConfig
 
 from schedule import GroupScheduling, ordered_groups, room_of
 
 matplotlib.use("Agg")
 
 GROUPS = pytest.StashKey[Path]()
-
-
-def _chosen(config: TargetConfig) -> dict[str, Any]:
-    """The settings of Numba's compiler that are not its defaults."""
-    options = config.options
-    return {name: value for name, value in config._values.items() if value != options[name].default}
-
-
-def _are_equal(one: TargetConfig, other: object) -> bool:
-    """Whether two settings of Numba's compiler are the same.
-
-    It asks thousands of times per loop and compares all options each time, the unset ones too, which is a
-    tenth of a compilation. Those that are set decide.
-    """
-    if not isinstance(other, TargetConfig):
-        return NotImplemented
-    return one._values == other._values or _chosen(one) == _chosen(other)
-
-
-TargetConfig.__eq__ = _are_equal  # type: ignore[method-assign]
-TargetConfig.__hash__ = lambda self: hash(frozenset(_chosen(self)))  # type: ignore[method-assign]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

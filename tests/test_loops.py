@@ -12,6 +12,7 @@ import pytest
 from numba import types
 from numba.core import event
 from numba.core.caching import NullCache
+from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.extending import overload
 from numpy.testing import assert_allclose
@@ -182,3 +183,14 @@ def test_a_loop_that_only_loops_call_is_copied_into_them_and_has_no_address():
     assert made.library.get_pointer_to_function(made.fndesc.mangled_name) == 0
     (caller,) = mean.overloads.values()
     assert caller.library.get_pointer_to_function(caller.fndesc.mangled_name) != 0
+
+
+def test_settings_of_the_compiler_are_equal_where_all_their_values_are():
+    plain, same, other = Flags(), Flags(), Flags()
+    same.nrt = Flags.options["nrt"].default
+    other.nrt = not Flags.options["nrt"].default
+    assert plain == same
+    assert hash(plain) == hash(same)
+    assert plain.values() == same.values()
+    assert plain != other
+    assert plain != "nrt"

@@ -23,6 +23,7 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.extending import overload
 from numpy.typing import NDArray
@@ -31,6 +32,28 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 REORDER = frozenset({"reassoc", "contract", "nsz", "arcp"})
 """Permission to reorder and fuse sums; nothing is assumed about NaN or infinity."""
+
+
+def _chosen(config: TargetConfig) -> dict[str, Any]:
+    """The settings of Numba's compiler that are not its defaults."""
+    options = config.options  # type: ignore[attr-defined]
+    return {name: value for name, value in config._values.items() if value != options[name].default}
+
+
+def _are_equal(one: TargetConfig, other: object) -> bool:
+    """Whether two settings of Numba's compiler are the same.
+
+    It asks thousands of times per loop and compares all options each time, the unset ones too, which is up to
+    half of a compilation. Those that are set decide.
+    """
+    if not isinstance(other, TargetConfig):
+        return NotImplemented
+    return one._values == other._values or _chosen(one) == _chosen(other)
+
+
+if hasattr(TargetConfig, "_values"):  # as in the versions of Numba that are known
+    TargetConfig.__eq__ = _are_equal  # type: ignore[method-assign]
+    TargetConfig.__hash__ = lambda self: hash(frozenset(_chosen(self)))  # type: ignore[method-assign]
 
 
 def compiled(function: Function) -> Function:
@@ -73,6 +96,12 @@ def part(function: Function) -> Function:
 def inner(function: Function) -> Function:
     """Compile a loop that other loops call and Python never does; see `InnerCompiler`."""
     return numba.njit(**choices(forceinline=False))(function)
+
+
+def within(loop: Any) -> Any:
+    """A loop that Python calls, as `inner` compiles it, for loops that call it with other arguments."""
+    settings = choices(forceinline=False) | {"fastmath": loop.targetoptions["fastmath"]}
+    return numba.njit(**settings)(loop.py_func)
 
 
 def choices(*, forceinline: bool = True) -> Any:

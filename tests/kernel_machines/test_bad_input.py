@@ -244,3 +244,8 @@ def test_a_class_whose_rows_weigh_nothing_leaves_the_others_their_probabilities(
         np.testing.assert_allclose(np.delete(chance, 1, axis=1), alone.predict_proba(X), atol=1e-6)
     model.intercept_ = model.intercept_ - (60.0 if n_classes == 2 else np.arange(n_classes))
     assert not model.certify(X, y, sample_weight=weight).holds
+
+
+def test_a_cost_without_limit_is_that_of_the_hard_margin(table):
+    with pytest.raises(ValueError, match=r"above 0 .*; HardMarginSVC is that of C = ∞. Got inf instead"):
+        SVC(C=np.inf).fit(table[0], table[1])

@@ -226,3 +226,16 @@ def test_slacks_that_are_rounding_are_no_damage():
     assert model.certify(rows).holds
     model.slack_ = model.slack_ + 1e-3
     assert not model.certify(rows).holds
+
+
+def test_a_dual_point_that_misses_its_sums_is_charged_for_what_must_move():
+    # ‖h + m k‖ is at most ‖h‖ + m κ: the dual value of the point made feasible is below that of ‖h‖ alone.
+    model = OneClassSVM(nu=0.3, gamma=1.0).fit(X)
+    before = model.certify(X).named("relative duality gap of the share").value
+    model.nu = 0.3 * (1 + 1e-4)
+    after = model.certify(X).named("relative duality gap of the share").value
+    moved = 1e-4 * 0.3 * len(X)
+    norm, level = model.rkhs_norm_[0], model.offset_[0]
+    # In units of the level: the objective falls by level · moved, the dual by ‖h‖ κ m and (κ m)² / 2.
+    charged = (norm * moved + 0.5 * moved**2 - level * moved) / abs(model.primal_value_[0] - level * moved)
+    assert after - before == pytest.approx(charged, rel=0.05)

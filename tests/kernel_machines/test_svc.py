@@ -8,8 +8,10 @@ from sklearn.datasets import load_iris
 
 from assay.datasets import TwoMoons
 from assay.kernel_machines import SVC
+from assay.kernel_machines.support_vectors import selection
 from assay.kernel_machines.support_vectors.machine import solve_machine
 from assay.kernels import Gaussian
+from assay.kernels.tiles import squared_distances_of
 from assay.linear import LinearSVC, LogisticRegression
 from assay.losses import Hinge
 from assay.solvers.rkhs.box import BoxOptions, solve_box, whole
@@ -407,3 +409,20 @@ def test_a_solver_that_says_it_converged_is_not_believed(moons, monkeypatch):
         model = SVC(C=2.0).fit(*moons)
     assert not model.converged_
     assert not model.certificates_.holds
+
+
+def test_widths_share_squared_distances(moons, monkeypatch):
+    X, y = moons
+    found = []
+
+    def counted(rows):
+        found.append(len(rows))
+        return squared_distances_of(rows)
+
+    monkeypatch.setattr(selection, "squared_distances_of", counted)
+    options = {"Cs": [0.1, 10.0], "random_state": 0}
+    chosen = SVC().select(X, y, gammas=[0.05, 0.5, 5.0], **options)
+    assert found == [len(y)]
+    alone = [SVC().select(X, y, gammas=[gamma], **options).curve for gamma in (0.05, 0.5, 5.0)]
+    np.testing.assert_array_equal(chosen.curve, np.concatenate(alone))
+    assert len(found) == 4

@@ -5,7 +5,7 @@ import pytest
 from sklearn import svm
 
 from assay.datasets import TwoMoons
-from assay.kernel_machines import SVC
+from assay.kernel_machines import SVC, HardMarginSVC
 from assay.kernels import Gaussian
 
 
@@ -91,3 +91,29 @@ def test_squares_of_slacks_keep_the_leave_one_out_bound(seed, intercept):
     machine = SVC(C=10.0 ** rng.uniform(-1, 1.5), gamma=0.7, loss="squared_hinge", fit_intercept=intercept)
     claim = machine.fit(X, y).certify(X, y, leave_one_out=True)[-1]
     assert claim.value <= claim.bound
+    # The hard margin of K + I/(2C): its range is larger by 1/(2C), and no row is within its margin.
+    alpha = np.zeros(24)
+    alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+    range_of_kernel = 1 - Gaussian(0.7).gram(X).min() + 1 / (2 * machine.C)
+    assert claim.bound == pytest.approx(np.mean(2 * alpha * range_of_kernel >= 1 - 1e-5))
+
+
+@pytest.mark.parametrize("told", [{"radius": 2.0}, {"budget": 15.0}, {"penalty_strength": 0.02}], ids=str)
+def test_rows_are_left_out_at_the_cost_of_the_whole_fit(told, moons):
+    X, y = moons
+    machine = SVC(gamma=2.0, **told).fit(X, y)
+    at_cost = SVC(gamma=2.0, C=machine.C_).fit(X, y)
+    claim, other = (model.certify(X, y, leave_one_out=True)[-1] for model in (machine, at_cost))
+    assert claim.holds
+    assert claim.value == pytest.approx(other.value)
+    assert claim.bound == pytest.approx(other.bound, abs=0.02)
+
+
+def test_a_hard_margin_has_the_bound_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] += np.where(y, 0.3, -0.3)
+    claim = HardMarginSVC(kernel="linear").fit(X, y).certify(X, y, leave_one_out=True)[-1]
+    assert claim.holds
+    assert claim.value < 0.2

@@ -33,6 +33,7 @@ from assay.kernels import (
     Sigmoid,
     kernel,
 )
+from assay.kernels.tiles import squared_distances_of
 from assay.parameters import ParameterError
 from assay.rows import threads
 
@@ -335,3 +336,17 @@ def test_kernels_of_distances_do_not_overflow_with_the_unit_of_the_rows(make, dt
     assert np.isfinite(far).all()
     near = make(gamma=1.0).gram(as_given(rows * dtype(2.0**-limit)))
     np.testing.assert_array_equal(near, np.ones((7, 7)))
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_distances_serve_every_scale(kind, dtype):
+    X = np.random.default_rng(0).normal(size=(150, 3)).astype(dtype)
+    squared = squared_distances_of(X)
+    for gamma in (1e-3, 0.5, 20.0):
+        made, whole = kind(gamma).gram_of_distances(squared), kind(gamma).gram(X)
+        assert made.dtype == dtype
+        np.testing.assert_allclose(made, whole, atol=1e-6 if dtype == np.float32 else 1e-13)
+        np.testing.assert_array_equal(made, made.T)
+    assert not kind(1.0).leaves_range(X)
+    assert kind(1.0).leaves_range(np.array([[1e200], [2e200]]))

@@ -20,6 +20,7 @@ from assay.kernels.tiles import (
     as_matrix,
     distance_tiles,
     exponential_tiles,
+    fill_gram,
     in_range,
     scaled_exponential,
     squared_norms,
@@ -49,6 +50,23 @@ class Stationary(OfDistance):
 
     def _open(self, X: Matrix, Z: Matrix) -> Fill:
         return exponential_tiles(X, Z, -self._scale(X), rooted=self.rooted)
+
+    def leaves_range(self, X: Matrix) -> bool:
+        """Whether rows are so large or so close that squared distances leave the range of floats."""
+        return in_range(X, X, self._scale(X))[2] != 1.0
+
+    def gram_of_distances(self, squared: NDArray) -> NDArray:
+        """The Gram matrix of rows from ‖x_i − x_j‖², which serve every scale."""
+        factor, result = squared.dtype.type(-self._known_scale()), np.empty_like(squared)
+
+        def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+            np.copyto(tile, squared[rows, columns])
+            if self.rooted:
+                np.sqrt(tile, out=tile)
+            scaled_exponential(tile, factor)
+
+        fill_gram(fill, result)
+        return result
 
 
 @dataclass(frozen=True)

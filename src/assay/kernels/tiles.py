@@ -263,6 +263,13 @@ def distance_tiles(X: Matrix, Z: Matrix) -> Fill:
     return fill
 
 
+def squared_distances_of(X: Matrix) -> NDArray:
+    """‖x_i − x_j‖² of all pairs of rows."""
+    result = np.empty((X.shape[0], X.shape[0]), dtype=X.dtype)
+    fill_gram(distance_tiles(X, X), result)
+    return result
+
+
 def exponential_tiles(X: Matrix, Z: Matrix, scale: float, *, rooted: bool) -> Fill:
     """The function that fills a tile with exp(scale · ‖x_i − z_j‖²), or of the distance where `rooted`."""
     X, Z, unit = in_range(X, Z, scale)

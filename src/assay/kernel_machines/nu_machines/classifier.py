@@ -73,7 +73,7 @@ class NuSVC(SharesOnFeatures, SupportVectorClassifier):
     class_weight : dict or "balanced", optional
         Factors of the weights s of each class. (scikit-learn takes this parameter and leaves it unused.)
     max_iter : int, default=-1
-        Most steps per machine; −1 for no limit.
+        Most steps per machine; −1 for as many as bring it nearer.
     random_state : int, Generator or None, default=None
         Draws the landmarks of `approximation`.
     history : bool, default=False

@@ -72,7 +72,7 @@ class OneClassSVM(OutlierMixin, HalfSpaceOnFeatures, SupportVectorModel):
     cache_size : float, default=1000
         Megabytes for kernel rows.
     max_iter : int, default=-1
-        Most steps; −1 for no limit.
+        Most steps; −1 for as many as bring it nearer.
     history : bool, default=False
         Whether `history_` keeps the dual value after each round.
     approximation : int, Nystroem or RandomFourierFeatures, optional

@@ -56,7 +56,7 @@ class NuSVR(SharesOnFeatures, MachineRegressor):
     cache_size : float, default=1000
         Megabytes for kernel rows.
     max_iter : int, default=-1
-        Most steps; −1 for no limit.
+        Most steps; −1 for as many as bring it nearer.
     history : bool, default=False
         Whether `history_` keeps the dual value after each round.
     approximation : int, Nystroem or RandomFourierFeatures, optional
@@ -172,7 +172,9 @@ class NuSVR(SharesOnFeatures, MachineRegressor):
 
     def _told(self, standing: Standing, target: Any) -> Told:
         half = self.nu * float(standing.problem.cost.sum()) / 2
-        return Told(standing, (half, half), self.epsilon_, target)
+        # Σν = 0: the dual does not change with where targets are counted from, its rounding does.
+        middle = 0.5 * (float(target.min()) + float(target.max()))
+        return Told(standing, (half, half), self.epsilon_, target - middle)
 
     def _claims(self, standings: Standings, dtype: Any) -> list[Any]:
         claims = super()._claims(standings, dtype)

@@ -27,6 +27,7 @@ from assay.kernel_machines.support_vectors.machine import (
     Machines,
     Solved,
     Standings,
+    largest_of,
     machine_products,
     part_of,
     solve_constrained,
@@ -250,11 +251,12 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         solved = Solved.of(solutions)
         standings = stand_all(self.kernel_, machines, solved)
         self.certificates_ = Certificates(self._claims(standings, dtype))
-        self.dual_gap_ = float(standings.relative.max())
+        self.dual_gap_ = largest_of(standings.relative)
         self.optimality_ = self.certificates_[1].value
         # Pairs may creep for ever where rounding alone keeps them apart, and rounding may hide that they are
         # apart: the gap decides.
-        said = bool((solved.converged | (standings.relative <= self.tol)).all())
+        ended = zip(solved.converged.tolist(), standings.relative, strict=True)
+        said = all(converged or gap <= self.tol for converged, gap in ended)
         self.converged_ = said and self.dual_gap_ <= allowed_gap(self.tol)
         if self.history:
             self.history_ = [np.array(trace) for trace in solved.traces]
@@ -285,6 +287,13 @@ class SupportVectorModel(IterativeModel, PairwiseModel):
         room = SLIGHT * self._unit_of_slacks(data)
         kept, fresh = pairs["slack_"]
         pairs["slack_"] = np.append(kept, room), np.append(fresh, room)
+        # Nor is a norm whose square is rounding beside the objective.
+        room = np.sqrt(2 * np.abs(again["primal_value_"])) * SLIGHT
+        kept, fresh = pairs["rkhs_norm_"]
+        pairs["rkhs_norm_"] = np.append(kept, room), np.append(fresh, room)
+        if "margin_" in pairs:
+            with np.errstate(divide="ignore"):
+                pairs["margin_"] = tuple(np.minimum(each, 1 / room) for each in pairs["margin_"])
         if not self._is_precomputed:
             both = (self.support_vectors_, data.X[self.support_])
             kept, fresh = (each.toarray() if hasattr(each, "toarray") else each for each in both)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from assay.certificates import Certificate, agreement, at_most
-from assay.kernel_machines.support_vectors.machine import Standings
+from assay.kernel_machines.support_vectors.machine import Standings, largest_of
 from assay.solvers.rkhs.machines.judging import BEYOND, IMBALANCE, SCALE, VIOLATION
 
 
@@ -19,11 +18,11 @@ def allowed_gap(tol: float, *, single: bool = False) -> float:
 
 def machine_certificates(standings: Standings, tol: float, *, single: bool, source: str) -> list[Certificate]:
     """Duality gap, optimality conditions row by row, and feasibility of the dual point."""
-    numbers = standings.numbers
-    gap, violation = standings.relative.max(), numbers[:, VIOLATION].max()
-    outside = numbers[:, [BEYOND, IMBALANCE]].max()
+    gap, violation = largest_of(standings.relative), standings.largest(VIOLATION)
+    outside = largest_of([standings.largest(BEYOND), standings.largest(IMBALANCE)])
     # A row that is off by v could raise the dual by v²/(4κ²): no more than the gap, κ² the largest k(x, x).
-    allowed = 2 * np.sqrt(tol * (standings.reach * numbers[:, SCALE]).max())
+    pairs = zip(standings.reach.tolist(), standings.numbers[:, SCALE].tolist(), strict=True)
+    allowed = 2 * math.sqrt(tol * largest_of([reach * scale for reach, scale in pairs]))
     return [
         at_most(
             "The objective is this close to its minimum, by a feasible point of the dual.",

@@ -132,8 +132,8 @@ class SupportVectorClassifier(Classifier, OnFeatures, SupportVectorModel):
         costs = np.broadcast_to(self.C_, len(machines)).tolist()
         return [MachineLoss(self._loss(), cost, *each) for cost, each in zip(costs, machines, strict=True)]
 
-    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
-        """The machines of a unit cost on a Gram matrix."""
+    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array | None) -> list[MachineData]:
+        """The machines of a unit cost."""
         nothing = np.empty((len(y), 0))
         return self._machines(nothing, y.astype(np.intp), self._costs(y.astype(np.intp), weight), gram)
 

@@ -73,7 +73,7 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     verbose : bool, default=False
         Accepted; see scikit-learn's callbacks for progress.
     max_iter : int, default=-1
-        Most steps per machine; −1 for no limit.
+        Most steps per machine; −1 for as many as bring it nearer.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Whether `decision_function` gives a score per class or one per machine of two classes.
     break_ties : bool, default=False
@@ -156,6 +156,9 @@ class SVC(SelectsMachines, SupportVectorClassifier):
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
+        "C": Domain(
+            f"{MACHINE_DOMAINS['C'].words}; HardMarginSVC is that of C = ∞", MACHINE_DOMAINS["C"].contains
+        ),
         "probability": parameters.boolean | parameters.one_of("deprecated"),
         "class_weight": CLASS_WEIGHT,
         "decision_function_shape": parameters.one_of("ovr", "ovo"),

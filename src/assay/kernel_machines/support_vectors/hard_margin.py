@@ -50,7 +50,7 @@ class HardMarginSVC(SupportVectorClassifier):
     cache_size : float, default=1000
         Megabytes for kernel rows.
     max_iter : int, default=-1
-        Most steps for each cost; −1 for no limit.
+        Most steps for each cost; −1 for as many as bring it nearer.
     fit_intercept : bool, default=True
     smallest_margin : float above 0, default=1e-5
         Margin, relative to the largest √k(x, x), below which the classes count as not separable.

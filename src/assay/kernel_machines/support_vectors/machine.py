@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
@@ -88,11 +89,16 @@ class Standing(NamedTuple):
     """Residual of each row, y − h(x) − b; of squares less what their conjugate bends."""
 
 
+def largest_of(values: Sequence[float]) -> float:
+    """The largest of a few numbers, NaN if one is: NumPy takes longer to begin."""
+    return math.nan if math.isnan(sum(values)) else max(values)
+
+
 def part_of(sizes: NDArray[np.intp], index: int) -> slice:
     """The rows of one machine among stacked ones."""
     if not 0 <= index < len(sizes):
         raise IndexError(index)
-    start = int(sizes[:index].sum())
+    start = int(sizes[:index].sum()) if index else 0
     return slice(start, start + int(sizes[index]))
 
 
@@ -131,10 +137,22 @@ class Machines(Sequence[MachineData]):
     @classmethod
     def of(cls, machines: Sequence[MachineData]) -> Machines:
         """The stack of machines that are there already."""
+        if isinstance(machines, cls):
+            return machines
         sizes = np.array([len(data.rows) for data in machines])
         rows = machines[0].rows if len(machines) == 1 else np.concatenate([data.rows for data in machines])
         stack = cls(stacked([data.problem for data in machines]), rows, sizes, None)
         stack._each = machines
+        return stack
+
+    def aimed_at(self, target: Array) -> Machines:
+        """The same machines with other targets."""
+        problem = self.problem._replace(target=target)
+        stack = Machines(problem, self.rows, self.sizes, self.X, self.gram, self.spans, self.order)
+        if self._each is not None:
+            parts = [target[part_of(self.sizes, place)] for place in range(len(self))]
+            each = zip(self._each, parts, strict=True)
+            stack._each = [data._replace(problem=data.problem._replace(target=part)) for data, part in each]
         return stack
 
     @functools.cached_property
@@ -268,11 +286,15 @@ class Standings(Sequence[Standing]):
             self.slopes[part],
         )
 
-    @property
-    def relative(self) -> Array:
+    @functools.cached_property
+    def relative(self) -> list[float]:
         """The relative gap of each machine."""
-        gap, scale = self.numbers[:, GAP], self.numbers[:, SCALE]
-        return np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+        gaps, scales = self.numbers[:, GAP].tolist(), self.numbers[:, SCALE].tolist()
+        return [gap / scale if scale > 0 else 0.0 for gap, scale in zip(gaps, scales, strict=True)]
+
+    def largest(self, column: int) -> float:
+        """The largest of one of the numbers; NaN if one is."""
+        return largest_of(self.numbers[:, column].tolist())
 
 
 def solve_machine(

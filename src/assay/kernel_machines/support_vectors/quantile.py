@@ -45,7 +45,7 @@ class KernelQuantileRegressor(KernelResiduals):
     cache_size : float, default=1000
         Megabytes for kernel rows.
     max_iter : int, default=-1
-        Most steps; −1 for no limit.
+        Most steps; −1 for as many as bring it nearer.
     penalty_strength : float, optional
         The penalty λ‖h‖² on the mean loss; takes the place of `C`, with C = 1/(2λn).
     fit_intercept : bool, default=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
@@ -31,7 +32,7 @@ from assay.models.capabilities import Regressor, require_memory
 from assay.rows import Block, MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.rkhs.machines.solver import Span
-from assay.solvers.rkhs.problem import Array, RKHSProblem
+from assay.solvers.rkhs.problem import RKHSProblem, RKHSSolution
 
 LARGEST_TARGET = 1e100
 
@@ -98,6 +99,23 @@ class MachineRegressor(Regressor, OnFeatures, SupportVectorModel):
         one = self._machine(data.X, gram, rows, problem if rows is None else problem.take(rows))
         return Machines.of([one])
 
+    def _solve_all(
+        self, X: Any, y: Any, machines: Sequence[MachineData]
+    ) -> tuple[Sequence[MachineData], Sequence[RKHSSolution]]:
+        """Solve for targets less their middle where that is farther from 0 than they are from one another.
+
+        With an intercept the machine is the same; what constant targets leave is exactly 0, and not rounding.
+        """
+        target = machines[0].problem.target
+        low, high = float(target.min()), float(target.max())
+        if not self.fit_intercept or abs(low + high) <= high - low:
+            return super()._solve_all(X, y, machines)
+        middle, stack = 0.5 * (low + high), Machines.of(machines)
+        done, solutions = super()._solve_all(X, y, stack.aimed_at(target - middle))
+        solved = Solved.of(solutions)
+        solved = dataclasses.replace(solved, intercepts=solved.intercepts + middle)
+        return Machines.of(done).aimed_at(target), solved
+
     def _feature_machines(self) -> list[MachineLoss[SidedLoss]]:
         return [MachineLoss(self._loss(), self.C_)]
 
@@ -161,8 +179,8 @@ class KernelResiduals(SelectsMachines, MachineRegressor):
         tube = {"epsilon": float(self.epsilon) * unit} if hasattr(self, "epsilon") else {}
         return tube, 1.0 if getattr(self, "loss", "").startswith("squared") else unit
 
-    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: Array) -> list[MachineData]:
-        """The machine of a unit cost on a Gram matrix."""
+    def _gram_problems(self, y: NDArray, weight: NDArray | None, gram: NDArray | None) -> list[MachineData]:
+        """The machine of a unit cost."""
         cost = np.ones(len(y)) if weight is None else weight.astype(np.float64)
         problem: RKHSProblem[Any] = RKHSProblem(self._loss(), y.astype(np.float64), cost, self.fit_intercept)
         return [self._machine(np.empty((len(y), 0)), gram, None, problem)]

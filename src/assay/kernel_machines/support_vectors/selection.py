@@ -1,7 +1,7 @@
 """Machines along a path of costs C, and the choice of C and of the width of the kernel by folds.
 
-One Gram matrix of all rows for each width serves every fold, and along C each solution starts from the one
-before: it stays in the box as the box grows.
+Squared distances of all rows serve every width, and the Gram matrix of a width every fold. Along C each
+solution starts from the one before: it stays in the box as the box grows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from sklearn.base import is_classifier
 from assay import parameters
 from assay.kernel_machines.parameters import kernel_of
 from assay.kernel_machines.support_vectors.machine import MachineData, solve_machine
-from assay.kernels import Precomputed
+from assay.kernels import Kernel, Precomputed
+from assay.kernels.stationary import Stationary
+from assay.kernels.tiles import squared_distances_of
 from assay.models.selection import (
     Criterion,
     FoldTable,
@@ -34,11 +36,15 @@ from assay.models.selection import (
 from assay.randomness import RandomState, generator
 from assay.rows import ordered_map
 from assay.solvers.rkhs.box import BoxOptions
+from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.problem import Array
 
 COSTS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
 WIDTHS = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
 """Scales of a kernel times the number of features, on rows of unit variance."""
+
+SHARED = 8000
+"""Rows up to which their squared distances are kept beside the Gram matrix of a width: 512 MB."""
 
 CHOICE_GAP = 1e-4
 """Relative gap that suffices to rank parameters."""
@@ -190,16 +196,25 @@ class SelectsMachines:
         probe._check_parameters()
         table = open_table(owner, X, y, None, code=probe._code if is_classifier(self) else None)
         held_out = self._held_out(owner, probe, table, search)
-        tried, curves, machines = [], [], []
-        for values in product(*others.values()):
-            named = {name: value.item() for name, value in zip(others, values, strict=True)}
-            variant = self._with(**named)
-            changed, factor = variant._in_units(table.y) if search.standardise else ({}, 1.0)
-            told = {name: changed.get(name, value) for name, value in named.items()}
-            for width, machine in variant._with(**changed)._of_widths(search.gammas, table.X.shape[1]):
-                machines.append(machine)
-                curves.append(_curve(machine, probe, held_out, factor * costs, search.criterion))
-                tried += [{"C": factor * cost, "gamma": width, **told} for cost in costs.tolist()]
+        grams, runs = GramsOfWidths(held_out.table.X.astype(np.float64)), []
+        named = [
+            {name: value.item() for name, value in zip(others, values, strict=True)}
+            for values in product(*others.values())
+        ]
+        for width, base in self._of_widths(search.gammas, table.X.shape[1]):
+            gram = grams.of(kernel_of(base, held_out.table.X))
+            for given in named:
+                variant = base._with(**given)
+                changed, factor = variant._in_units(table.y) if search.standardise else ({}, 1.0)
+                told = {name: changed.get(name, value) for name, value in given.items()}
+                machine = variant._with(**changed)
+                curve = _curve(machine, probe, held_out, gram, factor * costs, search.criterion)
+                points = [{"C": factor * cost, "gamma": width, **told} for cost in costs.tolist()]
+                runs.append((machine, curve, points))
+        # Widths go round within each value of the further parameters, as names do in `tried`.
+        runs = [run for place in range(len(named)) for run in runs[place :: len(named)]]
+        machines, curves, parts = zip(*runs, strict=True)
+        tried = [point for part in parts for point in part]
         errors = np.stack([curve.mean for curve in curves])
         best = int(np.argmin(errors.min(axis=1)))
         place = one_standard_error(curves[best]) if search.rule == "one_se" else int(np.argmin(errors[best]))
@@ -241,11 +256,28 @@ class SelectsMachines:
         return [(width, self._with(gamma=width)) for width in widths]
 
 
-def _curve(model: Any, probe: Any, held_out: HeldOut, costs: Array, criterion: Criterion | None) -> Any:
+class GramsOfWidths:
+    """Gram matrices of one table: those of distances alone are made from squared distances, found once."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self._squared: Array | None = None
+
+    def of(self, kernel: Kernel) -> Array:
+        """The Gram matrix of a kernel."""
+        kernel = kernel.for_features(self.X.shape[1])
+        if not isinstance(kernel, Stationary) or self.X.shape[0] > SHARED or kernel.leaves_range(self.X):
+            return kernel.gram(self.X)
+        if self._squared is None:
+            self._squared = squared_distances_of(self.X)
+        return kernel.gram_of_distances(self._squared)
+
+
+def _curve(
+    model: Any, probe: Any, held_out: HeldOut, gram: Array, costs: Array, criterion: Criterion | None
+) -> Any:
     """Validation losses of one width along the costs."""
     table, pairs, shown = held_out
-    kernel = kernel_of(model, table.X)
-    gram = kernel.gram(table.X.astype(np.float64))
     options = BoxOptions(tol=max(model.tol, CHOICE_GAP), polished=False)
     model.__dict__.update({name: getattr(probe, name) for name in ("classes_",) if hasattr(probe, name)})
 
@@ -271,17 +303,18 @@ def _along(
     options: BoxOptions,
 ) -> NDArray:
     """Values of every machine at the rows held out, for each cost: shape (n_test, n_costs, n_machines)."""
-    inside, across = gram[np.ix_(train, train)], gram[np.ix_(test, train)]
-    share = len(table.y) / len(train)
-    machines = model._gram_problems(table.y[train], None, inside)
+    share, to_test = len(table.y) / len(train), gram[test]
+    machines = model._gram_problems(table.y[train], None, None)
     values = np.empty((len(test), len(costs), len(machines)))
-    for place, data in enumerate(machines):
-        start = None
+    for place, machine in enumerate(machines):
+        rows = train[machine.rows]
+        data, start, coef = machine._replace(gram=GramLines(gram, rows)), None, np.zeros(len(gram))
         for step, cost in enumerate(costs.tolist()):
             problem = data.problem._replace(cost=data.problem.cost * (cost * share))
             solution = solve_machine(Precomputed(), data._replace(problem=problem), options, start)
             start = solution
-            values[:, step, place] = across[:, data.rows] @ solution.coef + solution.intercept
+            coef[rows] = solution.coef
+            values[:, step, place] = to_test @ coef + solution.intercept
     return values
 
 

@@ -28,6 +28,9 @@ FAR = 1e3
 AT_CORNER = 1e-6
 """Distance of a residual from a corner, over the largest target, that is rounding."""
 
+LAST_DIGITS = 1e-9
+"""Share of the largest target, over `AT_CORNER`, that its last digits are."""
+
 ROUNDING = 1e-8
 """Distance of a coefficient from 0 or its bounds, over the width of its box, that is rounding."""
 
@@ -35,7 +38,7 @@ ROUNDING = 1e-8
 def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standing) -> bool | None:
     """Whether the coefficients are the only ones; None where too many rows are at corners to tell."""
     problem = data.problem
-    if not problem.loss.cornered:
+    if not problem.loss.cornered or not len(problem.target):
         return True
     epsilon, (upper, lower) = problem.loss.row_form.epsilon, box(problem)
     room = ROUNDING * (upper + lower)
@@ -43,8 +46,11 @@ def has_unique_coefficients(kernel: Kernel, data: MachineData, standing: Standin
     nu = np.where(nu >= upper - room, upper, np.where(nu <= room - lower, -lower, nu))
     rise = standing.slope - np.where(nu >= 0, epsilon, -epsilon)
     fall = standing.slope + np.where(nu <= 0, epsilon, -epsilon)
-    largest = float(np.abs(problem.target).max(initial=0.0))
-    near = max(AT_CORNER * largest, float(standing.violations.max(initial=0.0)))
+    low, high = float(problem.target.min()), float(problem.target.max())
+    largest = max(abs(low), abs(high))
+    # An intercept moves with the targets: how far they are from one another counts, and their last digits.
+    apart = max(0.5 * (high - low), LAST_DIGITS * largest) if problem.fit_intercept else largest
+    near = max(AT_CORNER * apart, float(standing.violations.max(initial=0.0)))
     may_rise = (nu < upper) & (np.abs(rise) <= near)
     may_fall = (nu > -lower) & (np.abs(fall) <= near)
     places = np.flatnonzero(may_rise | may_fall)

@@ -19,6 +19,7 @@ from assay.kernels import Kernel
 from assay.losses import SidedLoss
 from assay.solvers.rkhs.dual import BoxDual
 from assay.solvers.rkhs.free_rows import LARGEST, MANY, cost_of_free, maximise_over_free
+from assay.solvers.rkhs.interior import interior_point
 from assay.solvers.rkhs.kernel_rows import GramLines, KernelRows
 from assay.solvers.rkhs.loops import (
     MAX_VIOLATING_PAIR,
@@ -49,8 +50,18 @@ SAFE = 0.8
 
 RULES = {"second_order": SECOND_ORDER, "max_violating_pair": MAX_VIOLATING_PAIR, "random": RANDOM}
 MOST_ROUNDS, MOST_LOOKS = 200, 10
+
+LAST_ROUNDS = 100
+"""Rounds after a walk through the inside of the box: what is not near by then is held by rounding."""
+
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
 N_DRAWS = 2**16
+
+CROSSED = 5000
+"""Rows up to which pairs that creep give way to a walk through the inside of the box."""
+
+STEPS_PER_ROW = 2000
+"""Steps per row after which pairs of many rows end: a hundred times what machines that converge take."""
 
 
 class BoxOptions(NamedTuple):
@@ -139,9 +150,10 @@ def tightened(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int,
     diagonal, n_iter, trace = gram.diagonal().astype(np.float64), 0, [dual.value]
     allowed = 1e-2 * float(np.abs(dual.gradient).max(initial=0.0))
     smallest = 1e-12 * allowed
-    patience = 30 * len(dual.nu) + 1000
+    patience, tries = 30 * len(dual.nu) + 1000, MOST_ROUNDS
     early = options.polished and options.rule == "second_order"
-    for _ in range(MOST_ROUNDS):
+    while tries > 0:
+        tries -= 1
         most = min(options.max_iter - n_iter, patience)
         made = steps(dual, gram, diagonal, (allowed, most), options)
         n_iter += made
@@ -156,7 +168,12 @@ def tightened(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int,
         if gap <= enough or stopped or n_iter >= options.max_iter or allowed <= smallest:
             break
         if made == patience and options.rule == "second_order":
-            polish(dual, gram, LARGEST, gap)  # pairs creep: the rows that they creep along are taken at once
+            gap = polish(dual, gram, LARGEST, gap)  # pairs creep: the rows that they creep along go at once
+            due = 3 * n_iter > len(dual.nu) ** 2 and tries > LAST_ROUNDS
+            if due and len(dual.nu) <= CROSSED and isinstance(dual.problem, RKHSProblem):
+                tries, gap = LAST_ROUNDS, cross(dual, gram, gap)
+                if gap <= options.tol:
+                    break
         elif made < most or options.rule == "random":
             allowed *= float(np.clip(0.5 * options.tol / gap, 1e-3, 0.3)) if made < most else 1.0
     if gap > options.tol or (options.polished and not solved):
@@ -167,7 +184,7 @@ def tightened(dual: BoxDual, gram: GramLines, options: BoxOptions) -> tuple[int,
 def polish(dual: BoxDual, gram: GramLines, most: int, gap: float) -> float:
     """Solve for the free rows at once, if they are at most so many and that lowers the gap; the gap then."""
     free = np.flatnonzero(dual.free)
-    if not 0 < len(free) <= most:
+    if not 0 < len(free) <= most or gap <= 0:  # an exact point would only be rounded
         return gap
     before, slopes = dual.nu.copy(), dual.gradient.copy()
     if not maximise_over_free(dual, free, gram.part(free)):
@@ -175,6 +192,23 @@ def polish(dual: BoxDual, gram: GramLines, most: int, gap: float) -> float:
     np.subtract(dual.problem.target, gram.product(dual.nu), out=dual.gradient)
     after = dual.standing().gap
     if after <= gap:
+        return after
+    dual.nu[:], dual.gradient[:] = before, slopes
+    return gap
+
+
+def cross(dual: BoxDual, gram: GramLines, gap: float) -> float:
+    """Go through the inside of the box to the maximum, if that lowers the gap; the gap then."""
+    problem, (upper, lower), before, slopes = dual.problem, dual.bounds, dual.nu.copy(), dual.gradient.copy()
+    sides, free = (upper, lower, dual.epsilon), bool(problem.fit_intercept)
+    there = interior_point(np.asarray(gram), problem.target, *sides, balanced=free)
+    if there is None:
+        return gap
+    dual.nu[:] = there
+    dual.balance()
+    np.subtract(problem.target, gram.product(dual.nu), out=dual.gradient)
+    after = polish(dual, gram, LARGEST, dual.standing().gap)
+    if after < gap:
         return after
     dual.nu[:], dual.gradient[:] = before, slopes
     return gap
@@ -240,6 +274,11 @@ class WorkingSets:
         self.rows = KernelRows(kernel, X, n_kept=n_kept)
         self.n_iter, self.trace = 0, [dual.value]
         self.pace = Pace(options.tol)
+        # Of rows that are too many to cross for, what so many steps leave is left.
+        n = len(dual.nu)
+        fits = n <= CROSSED and 16.0 * n * n <= options.cache_bytes
+        self.crosses = fits and isinstance(dual.problem, RKHSProblem)
+        self.max_iter = min(options.max_iter, STEPS_PER_ROW * n)
 
     def run(self) -> tuple[int, bool, list[float], Array]:
         """Rounds until the gap of all rows, measured in double precision, is small enough."""
@@ -261,8 +300,12 @@ class WorkingSets:
             violation, _, gap = dual.standing()
             if gap <= SAFE * options.tol:
                 return False
-            if self.n_iter >= options.max_iter or options.report(self.trace[-1]):
+            if self.n_iter >= self.max_iter or options.report(self.trace[-1]):
                 return True
+            if self.crosses and 3 * self.n_iter > n * n:
+                self.crosses = False
+                cross(dual, GramLines(self.kernel.gram(self.X)), gap)
+                return False
             n_free = int(dual.free.sum())
             close = CLOSE if n_free <= LARGEST else VERY_CLOSE
             can = gap < close and 0 < n_free <= MANY
@@ -290,7 +333,7 @@ class WorkingSets:
         dual, rows, before = self.dual, self.rows, self.rows.n_computed
         small = dual.part(members)
         old = small.nu.copy()
-        most = min(self.options.max_iter - self.n_iter, 100 * len(members))
+        most = min(self.max_iter - self.n_iter, 100 * len(members))
         made = steps(small, GramLines(rows.gram(members)), self.diagonal[members], (tol, most), self.options)
         self.n_iter += made
         moved = np.flatnonzero(small.nu != old)

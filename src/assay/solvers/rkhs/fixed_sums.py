@@ -27,6 +27,9 @@ from assay.solvers.rkhs.side_loops import side_steps
 
 MOST_TURNS = 20
 
+SLIGHT = 1e-3
+"""Share of the losses at a constant below which what counts as rounding does not matter."""
+
 
 class FixedSums(NamedTuple):
     """A dual whose Σν⁺ and Σν⁻ are given: targets y, bounds u and l, and the two sums."""
@@ -202,8 +205,13 @@ def solve_fixed_sums(
     if gram is None and len(problem.target) <= WHOLE:
         gram = kernel.gram(double)
     nu, reached = filled(problem)
-    if not reached:  # rows that pull either way can share less: less than the tube of width 0 may take
-        plain = _without_tube(problem, kernel, X, options, gram, nu)
+    diagonal = kernel.diagonal(double) if gram is None else gram.diagonal()
+    floor = PERFECT * float(np.max(diagonal)) * sum(problem.sums) ** 2 / 2
+    # Rows that pull either way can share less: less than the tube of width 0 may take. Where the targets are
+    # within what rounding leaves of such sums, that tube is the likely one, and its ν far smaller.
+    close = problem.two_sided and floor > SLIGHT * _largest_loss(problem)
+    if close or not reached:
+        plain = _without_tube(problem, kernel, X, options, gram, 0.0 * nu if close else nu)
         if np.abs(plain.coef).sum() <= sum(problem.sums):
             return plain
         nu = plain.coef * (sum(problem.sums) / np.abs(plain.coef).sum())
@@ -211,8 +219,7 @@ def solve_fixed_sums(
     for _ in range(MOST_TURNS):
         values = gram @ nu if gram is not None else kernel.apply(double, double, nu)
         dual = SidedDual(problem, nu, problem.target - values)
-        diagonal = kernel.diagonal(double) if gram is None else gram.diagonal()
-        dual.floor = PERFECT * float(np.max(diagonal)) * sum(problem.sums) ** 2 / 2
+        dual.floor = floor
         if gram is not None:
             made, converged, values, products = whole(dual, GramLines(gram), options)
         else:
@@ -227,6 +234,13 @@ def solve_fixed_sums(
             return plain
         nu, n_iter, trace = _between(dual.nu, plain.coef, sum(problem.sums)), plain.n_iter, plain.trace
     return solution._replace(converged=False)
+
+
+def _largest_loss(problem: FixedSums) -> float:
+    """The losses of the constant in the middle of the targets, in a tube of width 0."""
+    y = problem.target
+    away = y - 0.5 * (float(y.min()) + float(y.max()))
+    return float(problem.upper @ np.maximum(away, 0.0) + problem.lower @ np.maximum(-away, 0.0))
 
 
 def filled(problem: FixedSums) -> tuple[Array, bool]:

@@ -16,6 +16,9 @@ from assay.solvers.rkhs.problem import Array
 PIECE = 4096
 """Columns of the gradient that one thread updates at a time: they stay in its cache."""
 
+BESIDE = 128
+"""Rows of a Gram matrix of which entries below the diagonal are looked at as well: they are few."""
+
 
 class KernelRows:
     """The rows k(x_i, ·) that were asked for last, as many as fit.
@@ -92,12 +95,20 @@ class GramLines:
         self.form = lines, np.full(n, rows is None), whole, np.arange(n) if rows is None else rows
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray:
-        copy_lines(self.form, np.arange(len(self.form[1])))
-        return np.asarray(self.form[0], dtype=dtype)
+        lines, known, whole, _ = self.form
+        if lines is not whole:
+            copy_lines(self.form, np.arange(len(known)))
+        return np.asarray(lines, dtype=dtype)
 
     def diagonal(self) -> NDArray:
         """The diagonal."""
         return self.form[2].diagonal()[self.form[3]]
+
+    def least(self) -> float:
+        """The smallest entry, of those on and above the diagonal."""
+        matrix = np.asarray(self)
+        n = len(matrix)
+        return min(float(matrix[i : i + BESIDE, i:].min()) for i in range(0, n, BESIDE))
 
     def part(self, places: NDArray[np.intp]) -> NDArray:
         """The matrix of some of the rows."""

@@ -5,7 +5,7 @@ LAPACK is faster from some hundreds of rows on, and called from Python; see `ass
 
 import numpy as np
 
-from assay.loops import compiled, inner
+from assay.loops import inner
 from assay.solvers.rkhs.loops import copy_line
 
 MOST_FREE = 300
@@ -96,7 +96,7 @@ def move(nu, places, changes, box, epsilon):  # type: ignore[no-untyped-def]
             nu[k] += change[i]
 
 
-@compiled
+@inner
 def solve_free(form, diagonal, box, epsilon, nu, gradient):  # type: ignore[no-untyped-def]
     """Move all free rows to the maximum of the dual over them; false where that is not possible.
 

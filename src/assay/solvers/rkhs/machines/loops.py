@@ -6,7 +6,7 @@ precision, and begins again with a smaller tolerance where the gap is not small 
 
 import numpy as np
 
-from assay.loops import compiled, inner
+from assay.loops import compiled, inner, within
 from assay.solvers.rkhs.loops import (
     SECOND_ORDER,
     copy_line,
@@ -36,6 +36,8 @@ N_ITER, CONVERGED, INTERCEPT, LOW, HIGH, ALONE, REACH, N_NUMBERS = range(8)
 """Columns of the numbers of a machine: steps, whether its gap is small enough, its intercept and the interval
 of those that are as good, whether its coefficients are surely unique, and the largest k(x, x)."""
 
+pairs, sums, value_of = within(pair_steps), within(gap_sums), within(dual_value)
+
 NO_DRAWS = np.zeros((1, 2), dtype=np.int64)
 
 
@@ -50,9 +52,9 @@ def copy(values, out):  # type: ignore[no-untyped-def]
 def fresh(form, nu, target, gradient, products):  # type: ignore[no-untyped-def]
     """K ν⁺ and K ν⁻ from the lines of the support vectors, and the gradient y − Kν."""
     n, K = nu.shape[0], form[0]
-    places, sums = np.empty(n, dtype=np.intp), np.zeros((2, n))
+    places, both = np.empty(n, dtype=np.intp), np.zeros((2, n))
     for side in range(2):
-        m, out = 0, sums[side]
+        m, out = 0, both[side]
         for j in range(n):
             if (nu[j] > 0.0) if side == 0 else (nu[j] < 0.0):
                 copy_line(form, j)
@@ -71,7 +73,7 @@ def fresh(form, nu, target, gradient, products):  # type: ignore[no-untyped-def]
             for k in range(n):
                 out[k] += a * P[k]
             j += 1
-    above, below = sums[0], sums[1]
+    above, below = both[0], both[1]
     for k in range(n):
         products[k, 0], products[k, 1] = above[k], below[k]
         gradient[k] = target[k] - (above[k] - below[k])
@@ -90,7 +92,7 @@ def look(gradient, nu, target, box, epsilon, floor):  # type: ignore[no-untyped-
         middle = 0.5 * (high + low)
     elif high > -np.inf or low < np.inf:  # rows of one class pull one way
         middle = high if high > -np.inf else low
-    gap, loss, norm = gap_sums(gradient, nu, upper, lower, target, epsilon, middle)
+    gap, loss, norm = sums(gradient, nu, upper, lower, target, epsilon, middle)
     scale = max(loss + 0.5 * norm, floor)
     return (gap / scale if scale > 0.0 else 0.0), high, low, middle
 
@@ -147,7 +149,7 @@ def solve_one(form, diagonal, stack, settings, numbers):  # type: ignore[no-unty
     n, box = nu.shape[0], (upper, lower)
     gradient, before = np.empty(n), np.empty(n)
     copy(target, gradient)
-    _, at_zero, _ = gap_sums(gradient, nu, upper, lower, target, epsilon, 0.0)
+    _, at_zero, _ = sums(gradient, nu, upper, lower, target, epsilon, 0.0)
     floor, largest = PERFECT * at_zero, 0.0
     for k in range(n):
         largest = max(largest, abs(target[k]))
@@ -156,15 +158,15 @@ def solve_one(form, diagonal, stack, settings, numbers):  # type: ignore[no-unty
     for _ in range(MOST_ROUNDS):
         most = min(max_iter - n_iter, patience)
         limits = (allowed, most)
-        made, _ = pair_steps(form, diagonal, box, epsilon, nu, gradient, limits, SECOND_ORDER, NO_DRAWS)
+        made, _ = pairs(form, diagonal, box, epsilon, nu, gradient, limits, SECOND_ORDER, NO_DRAWS)
         n_iter += made
-        value = dual_value(gradient, nu, target, epsilon)
+        value = value_of(gradient, nu, target, epsilon)
         copy(nu, before)
         solved = polished and made < most and solve_free(form, diagonal, box, epsilon, nu, gradient)
         for _ in range(2):  # what lowers the dual is taken back
             balance(nu, box, epsilon)
             fresh(form, nu, target, gradient, products)
-            if not solved or dual_value(gradient, nu, target, epsilon) >= value - EPSILON * n * abs(value):
+            if not solved or value_of(gradient, nu, target, epsilon) >= value - EPSILON * n * abs(value):
                 break
             copy(before, nu)
             solved = False
@@ -184,7 +186,7 @@ def solve_one(form, diagonal, stack, settings, numbers):  # type: ignore[no-unty
     rounding = 4.0 * EPSILON * largest * steep / norm if norm > 0.0 else 0.0
     if count > 0:  # free rows determine the intercept
         middle = min(max(total / count, min(high, low)), max(high, low))
-        apart, loss, norm = gap_sums(gradient, nu, upper, lower, target, epsilon, middle)
+        apart, loss, norm = sums(gradient, nu, upper, lower, target, epsilon, middle)
         scale = max(loss + 0.5 * norm, floor)
         gap = min(gap, apart / scale if scale > 0.0 else 0.0)
     numbers[N_ITER], numbers[CONVERGED], numbers[INTERCEPT] = n_iter, gap <= max(tol, rounding), middle
