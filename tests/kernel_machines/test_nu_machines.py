@@ -228,6 +228,14 @@ def test_slacks_that_are_rounding_are_no_damage():
     assert not model.certify(rows).holds
 
 
+def test_the_smallest_weight_there_is_leaves_every_slack_a_number():
+    weight = np.ones(150)
+    weight[7] = 5e-324
+    model = OneClassSVM(gamma=1.0).fit(X, sample_weight=weight)
+    short = np.maximum(-model.decision_function(X), 0)
+    assert_allclose(model.slack_, short, atol=1e-6 * model.offset_[0])
+
+
 def test_a_dual_point_that_misses_its_sums_is_charged_for_what_must_move():
     # ‖h + m k‖ is at most ‖h‖ + m κ: the dual value of the point made feasible is below that of ‖h‖ alone.
     model = OneClassSVM(nu=0.3, gamma=1.0).fit(X)
