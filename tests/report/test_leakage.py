@@ -90,6 +90,30 @@ def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
     assert "together give total away: it is nearly a sum of multiples of them" in told
 
 
+@pytest.mark.parametrize(("wrong", "words"), [([0], "1 row"), ([0, 7, 30, 31], "4 rows")])
+def test_a_few_rows_do_not_hide_a_sum(rng, wrong, words):
+    """Real interest is the rate less inflation, to two decimals, but where a quarter was not known."""
+    rate, inflation = rng.gamma(3.0, 2.0, 200).round(2), rng.normal(4, 3, 200).round(2)
+    frame = pd.DataFrame({"rate": rate, "real": (rate - inflation).round(2), "x": rng.normal(size=200)})
+    inflation[wrong], frame.loc[wrong, "real"] = 0.0, 0.0
+    (told,) = alarms(Data.from_frame(frame, inflation, target="infl"), "regression")
+    assert told == (
+        f"infl is rate − real in all but {words}: together they give it away; unless they are known "
+        "beforehand, --drop them."
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_that_a_few_rows_have_more_of_is_no_sum(seed):
+    """Neither a sum with heavy tails, nor one of other multiples that is missed by little, is an identity."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.normal(size=(3, 200))
+    frame = pd.DataFrame({"a": a, "b": b, "c": c})
+    for y in (a + b + 0.1 * rng.standard_t(1.5, 200), 1.3 * a - 0.7 * b + 0.02 * rng.standard_t(1.5, 200)):
+        found = of_columns(frame, y)
+        assert found is None or not found.n_otherwise
+
+
 def test_a_good_linear_law_with_noise_is_no_leak(rng):
     X = rng.normal(size=(200, 4))
     for noise in (0.1, 1.0):

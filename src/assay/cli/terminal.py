@@ -144,7 +144,9 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for sentence in notes[:MOST_NOTES]:
         say(console, sentence, style="dim")
     if len(notes) > MOST_NOTES:
-        say(console, f"{len(notes) - MOST_NOTES} more notes on the table are in the report.", style="dim")
+        more = len(notes) - MOST_NOTES
+        told = "1 more note on the table is" if more == 1 else f"{more} more notes on the table are"
+        say(console, f"{told} in the report.", style="dim")
     console.print()
 
 

@@ -26,6 +26,9 @@ from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
 from assay.report.wording import NOTHING, decimals_of, joined, plus_minus, shown
 
+TIE = 1e-12
+"""A difference of mean scores below it is one of rounding."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -214,7 +217,7 @@ class Comparison:
         chosen, remarks = self.recommended, []
         if chosen.is_baseline:
             return (
-                f"Every model is worse than the baseline, {self.best.name} least so "
+                f"By {self.score_name}, every model is worse than the baseline, {self.best.name} least so "
                 f"({self.score_name} {self.shown_score(self.best)}).",
             )
         if chosen.is_ensemble:
@@ -250,15 +253,19 @@ class Comparison:
         chosen, best = self.recommended, self.best
         loss = self.against_best(chosen)
         size = "less than 0.001" if _is_nothing(loss) else plus_minus(loss.mean, loss.standard_error)
-        more = f"{best.name} scores {size} {self._better}"
+        more = f"{best.name} scores {'the same' if is_tie(loss) else f'{size} {self._better}'}"
         index = self._models.index(best)
         if any(self.verdict.beating) and not self.verdict.beating[index]:
             return f"{more}, but is not recommended: it does not clearly beat the baseline."
         if not best.certificates.holds:
             return f"{more}, but is not recommended: a certificate of its fit does not hold."
-        return (
-            f"{more}, which is within the noise of the folds; {chosen.name} is the simplest model that close."
-        )
+        close = "" if is_tie(loss) else ", which is within the noise of the folds"
+        return f"{more}{close}; {chosen.name} is the simplest model that close."
+
+
+def is_tie(loss: Difference) -> bool:
+    """Whether two methods have the same mean score, but for rounding."""
+    return abs(loss.mean) < TIE
 
 
 def _is_nothing(loss: Difference) -> bool:
