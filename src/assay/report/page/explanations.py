@@ -16,6 +16,7 @@ from assay.report.page.effects import (
     effect_in_words,
     effects_that_matter,
     errors_of,
+    fitting,
     shortened,
 )
 from assay.report.page.model_pictures import OUT_OF_FOLD
@@ -179,7 +180,7 @@ def effect_pictures(effects: Sequence[Effect], basis: str = OUT_OF_FOLD) -> Iter
 def _draw_importances(importances: Importances, ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    names = [shortened(name, LONGEST_BAR) for name in importances.columns[:MAX_BARS]][::-1]
+    names = fitting(importances.columns[:MAX_BARS], LONGEST_BAR)[::-1]
     means, errors = (np.nan_to_num(item[:MAX_BARS][::-1]) for item in (importances.means, importances.errors))
     places = np.arange(len(names))
     ax.barh(places, means, color=PALETTE[0], height=0.6)
