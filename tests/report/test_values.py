@@ -425,3 +425,19 @@ def test_options_of_texts_are_told_where_a_typed_file_is_read(tmp_path):
     pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_parquet(tmp_path / "t.parquet")
     notes = read_table(tmp_path / "t.parquet", reading=Reading(skip=1, separator=";", sheet="1")).notes
     assert [note.partition(" ")[0] for note in notes] == ["--skip", "--separator", "--sheet"]
+
+
+def test_commas_that_group_thousands_beside_decimal_points_are_no_decimals(tmp_path):
+    text = "town\tpeople\tarea\nA\t1,234\t12.5\nB\t2,345\t11.25\nC\t13,456\t255.8394\n"
+    (tmp_path / "t.tsv").write_text(text, encoding="utf-8")
+    table = read_table(tmp_path / "t.tsv")
+    assert table.frame["people"].tolist() == [1234, 2345, 13456]
+    assert table.frame["area"].tolist() == [12.5, 11.25, 255.8394]
+    assert "Column 'people' groups thousands: its texts were read as numbers." in table.notes
+    (tmp_path / "t.tsv").write_text(
+        text.replace(",", ";").replace(".", ",").replace(";", "."), encoding="utf-8"
+    )
+    again = read_table(tmp_path / "t.tsv")
+    pd.testing.assert_frame_equal(again.frame, table.frame, check_dtype=False)
+    (tmp_path / "t.tsv").write_text(text.replace("12.5", "12,5"), encoding="utf-8")
+    assert "Decimal commas were read as decimal points." in read_table(tmp_path / "t.tsv").notes

@@ -145,9 +145,11 @@ def weights_in_words(comparison: Comparison, candidate: Candidate) -> str:
     assert candidate.weights is not None
     parts = [f"{name} {weight:.0%}" for name, weight in candidate.weights.items()]
     loss = comparison.against_best(candidate)
-    verb = "gains" if loss.mean <= 0 else "loses"
     size = plus_minus(abs(loss.mean), loss.standard_error)
-    against = f"{verb} {size} in {comparison.score_name} against the best single one, out of fold"
+    change = f"{'gains' if loss.mean <= 0 else 'loses'} {size} in {comparison.score_name}"
+    if candidate.sign < 0:
+        change = f"{'lowers' if loss.mean <= 0 else 'raises'} the {comparison.score_name} by {size}"
+    against = f"{change} against the best single one, out of fold"
     verdict = "it is recommended" if candidate is comparison.recommended else "it is not recommended"
     return f"A weighted mean of methods ({joined(parts)}) {against}: {verdict}."
 

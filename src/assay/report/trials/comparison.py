@@ -22,6 +22,7 @@ from assay.report.trials.cautions import (
     too_good,
 )
 from assay.report.trials.explaining.explanation import Explanation
+from assay.report.trials.scoring.metrics import OF_PROBABILITIES
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
 from assay.report.wording import NOTHING, decimals_of, joined, plus_minus, shown
@@ -120,6 +121,15 @@ class Comparison:
             return self.share
         return 1 / self.folds if self.folds else 0.0
 
+    @property
+    def baseline_answer(self) -> tuple[str, str]:
+        """What the baseline is always doing, as far as the score sees it, and what it always does."""
+        if self.task == "regression":
+            return "answering the mean", "answers the mean"
+        if self.score_name in OF_PROBABILITIES:
+            return "giving the shares of the classes", "gives the shares of the classes"
+        return "naming the commonest class", "names the commonest class"
+
     def shown_score(self, candidate: Candidate) -> str:
         """The score of a candidate: to the same decimals for all of them, so that their order is seen."""
         errors = [item.standard_error for item in self.candidates if not item.is_baseline]
@@ -137,7 +147,7 @@ class Comparison:
         chosen, target = self.recommended, self.data.target
         score = f"{self.score_name} {self.shown_score(chosen)}"
         if not any(self.verdict.beating):
-            common = "its mean" if self.task == "regression" else "always naming the commonest class"
+            common = "its mean" if self.task == "regression" else f"always {self.baseline_answer[0]}"
             none = f"No model predicts {target} clearly better than {common}"
             return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
         if self.alarms:
@@ -195,18 +205,16 @@ class Comparison:
             off = f"{shown(chosen.measures['RMSE'], 3)} (root mean square)"
             off = "no more than rounding" if is_rounding(chosen.measures["RMSE"], self.data) else off
             first = f"On rows it has not seen, its predictions are off by {off}."
-            common = "always answering the mean"
         else:
             wrong = 1 - (chosen.score if self.score_name == "accuracy" else chosen.measures["accuracy"])
             first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
-            common = "always naming the commonest class"
         sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
         luck = "" if any(self.verdict.beating) else f", which may be luck among {len(self._models)} methods"
         luck = luck if len(self._models) > 1 else ""
         falls = self.recommended.sign < 0
         gains = [f"lowers the {self.score_name} by {size}" for size in sizes] if falls else []
         gains = gains or [f"gains {size} in {self.score_name}" for size in sizes]
-        return (first, *(f"Against {common} it {gain}{luck}." for gain in gains))
+        return (first, *(f"Against always {self.baseline_answer[0]} it {gain}{luck}." for gain in gains))
 
     @property
     def _better(self) -> str:
