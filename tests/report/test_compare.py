@@ -402,3 +402,14 @@ def test_that_all_models_are_worse_is_said_of_the_score_that_decides(regression)
     found = dataclasses.replace(regression, candidates=(regression.baseline, *poor))
     assert found.recommended.is_baseline
     assert any(text.startswith("By R², every model is worse than the baseline, ") for text in found.remarks)
+
+
+def test_the_errors_of_a_model_that_explodes_do_not_widen_the_leaderboard(regression):
+    """One prediction of 1e11 on one row is told by a bound; every other error by its digits."""
+    floor = regression.baseline.measures["RMSE"]
+    wild = dataclasses.replace(regression.best, name="Wild", measures={"RMSE": 1.454e11, "MAE": 90 * floor})
+    found = dataclasses.replace(regression, candidates=(*regression.candidates, wild))
+    limit = float(f"{100 * floor:.2g}")
+    assert found.shown_measure(wild, "RMSE") == f"over {limit:,.0f}"
+    assert found.shown_measure(regression.best, "RMSE") == f"{regression.best.measures['RMSE']:.2f}"
+    assert "145,4" not in render(found).partition('id="models"')[0]

@@ -320,6 +320,15 @@ def test_three_classes_are_all_followed(classification):
     assert_allclose(effect.curves.sum(axis=1), 0.0, atol=1e-9)
 
 
+def test_of_many_classes_the_commonest_are_followed_and_it_is_said(rng):
+    y = rng.permutation(np.repeat(["a", "b", "c", "d", "e", "f"], [40, 10, 30, 20, 9, 25]))
+    X = rng.normal(size=(len(y), 2)) + 2 * (y == "a")[:, None]
+    data = Data.from_frame(pd.DataFrame(X, columns=["size", "age"]), y)
+    found = compare(data, folds=3, repeats=1, methods=("LinearDiscriminantAnalysis",))
+    assert found.explanation.effects[0].outputs == ("a", "c", "d", "f")
+    assert "How the probabilities of the 4 commonest of 6 classes move around" in explanations(found)
+
+
 def test_the_page_shows_the_section_and_every_model_says_what_it_relies_on(explained):
     page = explanations(explained)
     assert page.count('<div class="figures small">') == 1

@@ -162,13 +162,11 @@ def leaderboard(console: Console, comparison: Comparison, star: str) -> Table:
 
 
 def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
-    from assay.report import shown_measure
-
     def name(candidate: Candidate) -> str:
         return f"{star if candidate is comparison.recommended else ' '} {escape(candidate.name)}"
 
     def measure(title: str) -> Callable[[Candidate], str]:
-        return lambda item: shown_measure(title, item.measures[title]) if title in item.measures else "—"
+        return lambda item: comparison.shown_measure(item, title) if title in item.measures else "—"
 
     listed = [
         title

@@ -26,7 +26,6 @@ from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.explaining.explanation import (
     Effect,
-    Explanation,
     LearningCurve,
     Threshold,
     weight_of_columns,
@@ -60,7 +59,7 @@ def explanations(comparison: Comparison) -> str:
         return ""
     effects = effects_that_matter(explained.effects, explained.importances)
     drawn = [*_overviews(comparison), *effect_pictures(effects, _basis(comparison, explained.n_splits))]
-    body = f"<p>{escape(_effects_note(explained, effects))}{_key(effects[0].outputs)}</p>" if effects else ""
+    body = f"<p>{escape(_effects_note(comparison, effects))}{_key(effects[0].outputs)}</p>" if effects else ""
     if drawn:
         body += f'<div class="figures small">{"".join(figure(picture) for picture in drawn)}</div>'
     name = comparison.recommended.name
@@ -70,13 +69,16 @@ def explanations(comparison: Comparison) -> str:
     return section("explained", f"What {escape(name)} has learnt", body + notes(said))
 
 
-def _effects_note(explained: Explanation, effects: Sequence[Effect]) -> str:
+def _effects_note(comparison: Comparison, effects: Sequence[Effect]) -> str:
     """What the pictures of the effects show: of which class, and with columns that matter or any."""
-    outputs = effects[0].outputs
+    explained, outputs = comparison.explanation, effects[0].outputs
+    n_classes = len(comparison.data.labels) if outputs else 0
     what = "the prediction moves"
     if outputs:
         what = f"the probability of {outputs[0]} moves" if len(outputs) == 1 else "each probability moves"
-    matters = explained.importances is not None and explained.importances.matters
+        if 1 < len(outputs) < n_classes:
+            what = f"the probabilities of the {len(outputs)} commonest of {n_classes} classes move"
+    matters = explained is not None and explained.importances is not None and explained.importances.matters
     which = "the columns that matter" if matters else "the first columns, none of which matters by itself"
     return EFFECTS_NOTE.format(what=what, which=which)
 

@@ -25,7 +25,18 @@ from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.metrics import OF_PROBABILITIES
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
-from assay.report.wording import NOTHING, decimals_of, joined, plus_minus, shown
+from assay.report.wording import (
+    ERRORS,
+    NOTHING,
+    decimals_of,
+    joined,
+    plus_minus,
+    shown,
+    shown_measure,
+)
+
+EXPLODED = 100
+"""An error of more than so many times that of the baseline is shown as more than that."""
 
 TIE = 1e-12
 """A difference of mean scores below it is one of rounding."""
@@ -136,6 +147,14 @@ class Comparison:
         return candidate.score_to(
             max((decimals_of(error) for error in errors if np.isfinite(error)), default=2)
         )
+
+    def shown_measure(self, candidate: Candidate, name: str) -> str:
+        """A measure of a candidate; of one that explodes, that it does: its digits would say no more."""
+        value, floor = candidate.measures[name], self.baseline.measures.get(name) if self.baseline else None
+        limit = float(f"{EXPLODED * (floor or np.inf):.2g}")
+        if name in ERRORS and value > limit:
+            return f"over {shown(limit, 2)}"
+        return shown_measure(name, value)
 
     def against_best(self, candidate: Candidate) -> Difference:
         """What a candidate loses against the best one, split by split or row by row."""
