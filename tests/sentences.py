@@ -14,6 +14,8 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r2_score
 
+from assay.models.calibration import calibration_error
+
 NUMBER = r"−?[\d,]+(?:\.\d+)?"
 
 
@@ -322,7 +324,8 @@ class Audit:
             for text, item in zip(losses.groups(), (self.chosen, self.it.baseline), strict=True):
                 own = self.of_splits(item, lambda y, told: log_loss(y, told, labels=labels), chances=True)
                 assert shows(text, own.mean()), (text, own.mean())
-        return shows(miss, 100 * self.chosen.measures["calibration error"])
+        gaps = [calibration_error(self.y, said.probabilities, labels) for said in self.chosen.repeats]
+        return shows(miss, 100 * float(np.mean(gaps)))
 
     def flattered(self, share: str, label: str, right: str) -> bool:
         own = self.of_splits(self.chosen, balanced_accuracy_score)

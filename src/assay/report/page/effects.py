@@ -116,8 +116,19 @@ def draw_effect(effect: Effect, limits: tuple[float, float], ax: Any) -> None:
     else:
         ax.set_ylim(*limits)
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.8)
-        ax.locator_params(axis="x", nbins=3) if effect.kind == "number" else ax.tick_params("x", rotation=30)
+        _tick_sparsely(effect, positions, ax)
     ax.set_title(shortened(effect.column))
+
+
+def _tick_sparsely(effect: Effect, positions: Sequence[Any], ax: Any) -> None:
+    """A few numbers below a small picture; of dates the first, the middle and the last."""
+    if effect.kind == "number":
+        ax.locator_params(axis="x", nbins=3)
+        return
+    first, last = positions[0], positions[-1]
+    shown_days = [first, last] if last == first else [first, first + (last - first) / 2, last]
+    within = "%Y" if (last - first).days > 2 * 365 else "%Y-%m" if (last - first).days > 60 else "%m-%d"
+    ax.set_xticks(shown_days, [day.strftime(within) for day in shown_days])
 
 
 def draw_effects(effects: Sequence[Effect], ax: Any) -> None:

@@ -31,7 +31,7 @@ from assay.report.trials.explaining.explanation import (
     weight_of_columns,
 )
 from assay.report.trials.explaining.importance import Importances
-from assay.report.wording import capital, joined, plus_minus, short
+from assay.report.wording import NOTHING, capital, joined, plus_minus, short
 
 MAX_BARS = 6
 """Columns in the picture of importances."""
@@ -147,7 +147,8 @@ def weights_in_words(comparison: Comparison, candidate: Candidate) -> str:
     assert candidate.weights is not None
     parts = [f"{name} {weight:.0%}" for name, weight in candidate.weights.items()]
     loss = comparison.against_best(candidate)
-    size = plus_minus(abs(loss.mean), loss.standard_error)
+    small = max(abs(loss.mean), loss.standard_error) < NOTHING
+    size = "less than 0.001" if small else plus_minus(abs(loss.mean), loss.standard_error)
     change = f"{'gains' if loss.mean <= 0 else 'loses'} {size} in {comparison.score_name}"
     if candidate.sign < 0:
         change = f"{'lowers' if loss.mean <= 0 else 'raises'} the {comparison.score_name} by {size}"

@@ -173,7 +173,8 @@ class Comparison:
             return f"{chosen.name} has {score}, but the table may give {target} away"
         if chosen.is_ensemble:
             return f"{chosen.name} predicts {target} best: {score}"
-        if surer_ensemble(self) is not None:  # by too little to be recommended
+        # Nothing to compare with, or something surer, by too little to be recommended.
+        if len(self._models) == 1 or surer_ensemble(self) is not None:
             return f"{chosen.name} predicts {target}: {score}"
         if self.verdict.is_best:
             return f"{chosen.name} predicts {target} best: {score}"
