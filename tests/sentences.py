@@ -14,6 +14,8 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r2_score
 
+from assay.models.calibration import calibration_error
+
 NUMBER = r"−?[\d,]+(?:\.\d+)?"
 
 
@@ -135,13 +137,24 @@ class Audit:
             (r"On rows it has not seen, its predictions are off by no more than rounding\.", self.exact),
             (rf"On rows it has not seen, it names the wrong class in {n}% of cases\.", self.wrong),
             (rf"Against always .* it gains {n} ± {n} in .*\.", self.gain),
-            (rf"Every model is worse than the baseline, (.*) least so \(.* {n} ± {n}\)\.", self.all_worse),
-            (r"Every model is worse than the baseline, (.*) least so \(.* below −1,000\)\.", self.all_worse),
+            (
+                rf"By .*, every model is worse than the baseline, (.*) least so \(.* {n} ± {n}\)\.",
+                self.all_worse,
+            ),
+            (
+                r"By .*, every model is worse than the baseline, (.*) least so \(.* below −1,000\)\.",
+                self.all_worse,
+            ),
             (
                 rf"(.*) scores {n} ± {n} more, which is within the noise of the folds; (.*) is the .*",
                 self.close,
             ),
             (r"(.*) scores less than 0\.001 more, which is within the noise of the folds; .*", self.alike),
+            (r"(.*) scores the same; (.*) is the simplest model that close\.", self.equal),
+            (
+                r"(.*) scores the same, but is not recommended: a certificate of its fit does not hold\.",
+                self.equal,
+            ),
             (
                 rf"(.*) scores {n} ± {n} more, but is not recommended: it does not clearly beat .*",
                 self.unclear,
@@ -239,7 +252,12 @@ class Audit:
 
     def alike(self, best: str, other: str | None = None) -> bool:
         mean, error, _ = self.difference(self.scores[best], self.scores[other or self.chosen.name])
-        return abs(mean) < 5e-4 and error < 5e-4
+        more = other is None  # "less than 0.001 more" is more than nothing
+        return abs(mean) < 5e-4 and error < 5e-4 and not (more and abs(mean) < 1e-12)
+
+    def equal(self, best: str, chosen: str | None = None) -> bool:
+        own = self.scores[chosen or self.chosen.name]
+        return best != self.chosen.name and abs(self.scores[best].mean() - own.mean()) < 1e-12
 
     def unclear(self, best: str, mean: str, error: str) -> bool:
         own = self.difference(self.scores[best], self.scores[self.chosen.name])
@@ -306,7 +324,8 @@ class Audit:
             for text, item in zip(losses.groups(), (self.chosen, self.it.baseline), strict=True):
                 own = self.of_splits(item, lambda y, told: log_loss(y, told, labels=labels), chances=True)
                 assert shows(text, own.mean()), (text, own.mean())
-        return shows(miss, 100 * self.chosen.measures["calibration error"])
+        gaps = [calibration_error(self.y, said.probabilities, labels) for said in self.chosen.repeats]
+        return shows(miss, 100 * float(np.mean(gaps)))
 
     def flattered(self, share: str, label: str, right: str) -> bool:
         own = self.of_splits(self.chosen, balanced_accuracy_score)

@@ -65,7 +65,7 @@ BAD_INPUTS = {
     "near sheet": ("", "book.xlsx --sheet Date", "book.xlsx has no sheet 'Date'. Did you mean 'Data'?"),
     "a folder no one can make": ("", "good.csv --output /dev/null/out", "/dev/null/out"),
     "a name too long": ("", f"good.csv --output {'x' * 300}", "cannot be written to (file name too long)"),
-    "a folder": ("", "folder", "folder is a folder"),
+    "a folder": ("", "folder", "folder is a folder without Parquet files; give one CSV, JSON, Excel"),
     "ragged rows": ("a,b\n1,2\n3,4\n5,6,7,8,9\n", "bad.csv", "bad.csv cannot be read as CSV"),
     "a budget of words": ("", "good.csv --budget soon", "The budget must be a time such as 60s, 5m or 1h."),
     "no budget": ("", "good.csv --budget 0", "The budget must be a time such as 60s, 5m or 1h. Got '0'"),

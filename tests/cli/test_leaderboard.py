@@ -114,3 +114,4 @@ def test_many_notes_are_not_all_told():
     text = printed(80, n_notes=40)
     assert text.count("is left out: it has no value") == 5
     assert "35 more notes on the table are in the report." in text
+    assert "1 more note on the table is in the report." in printed(80, n_notes=6)

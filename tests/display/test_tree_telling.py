@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import matplotlib
 import numpy as np
 import pandas
 import pytest
+from matplotlib.figure import Figure
 
 matplotlib.use("Agg")
 
 from assay import display
+from assay.display.plane import shortened_apart
+from assay.report.page.effects import fitting
 from assay.trees import (
     DecisionTreeClassifier,
     HistGradientBoostingClassifier,
@@ -54,6 +59,31 @@ def test_bars_of_several_classes_are_stacked_and_of_two_are_not(table):
     assert [text.get_text() for text in shown.ax_.get_legend().get_texts()] == ["0", "1", "2"]
     two = RandomForestClassifier(5, random_state=0).fit(frame, y > 0)
     assert display.ShapBarsDisplay.from_estimator(two, frame).importances.shape[1] == 1
+
+
+def test_bars_of_many_columns_and_classes_fit_into_a_small_picture(rng):
+    """As many columns as there is room for, classes that no legend has room for added up."""
+    X, y = rng.normal(size=(200, 30)), np.arange(200) % 10
+    X[:, :10] += 3 * np.eye(10)[y]
+    model = RandomForestClassifier(10, random_state=0).fit(X, y)
+    ax = Figure(figsize=(3.6, 2.15), layout="constrained").subplots()
+    shown = display.ShapBarsDisplay.from_estimator(model, X, ax=ax)
+    assert ax.get_legend() is None
+    assert ax.get_title("left") + ax.get_title() == "What moves the score of the 10 classes, added up"
+    widths = [patch.get_width() for patch in ax.patches]
+    np.testing.assert_allclose(widths, shown.importances[: len(widths)].sum(axis=1))
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.get_yticklabels()]
+    assert all(above.y0 >= below.y1 - 1 for above, below in pairwise(boxes))
+
+
+def test_names_that_begin_and_end_alike_are_told_apart():
+    names = [f"line = level-{k:02d} of the production hierarchy" for k in range(20)]
+    told = shortened_apart([*names, "size"])
+    assert len({*told}) == 21
+    assert max(map(len, told)) <= 24
+    assert told[3] == "line = level-03…"
+    assert fitting(names, 12)[7] == "line = l…07…"
 
 
 def test_the_swarm_has_a_point_for_every_row_at_its_value_and_grey_ones_where_it_is_missing(table, boosted):

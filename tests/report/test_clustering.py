@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 
 import numpy as np
 import pandas as pd
@@ -226,7 +227,18 @@ def test_a_method_whose_certificates_fail_is_passed_over(four_groups):
     damaged = dataclasses.replace(comparison, candidates=candidates)
     assert damaged.best.name == "KMeans"
     assert damaged.recommended.certificates.holds
-    assert "KMeans scores more, but its certificates do not all hold." in damaged.remarks
+    told = next(text for text in damaged.remarks if "certificates do not all hold" in text)
+    assert re.fullmatch(r"KMeans scores 0\.01\d? ± [\d.]+ more, but its certificates do not all hold\.", told)
+
+
+def test_methods_of_the_same_silhouette_score_the_same(four_groups):
+    """Not "less than 0.001 more" where there is no more at all."""
+    _, comparison = four_groups
+    model, rest = comparison.clusterings[0], comparison.clusterings[1:]
+    heavy = dataclasses.replace(model, name="Heavy", complexity=9)
+    tied = dataclasses.replace(comparison, candidates=(heavy, model, *rest, comparison.baseline))
+    assert (tied.best.name, tied.recommended.name) == ("Heavy", model.name)
+    assert f"Heavy scores the same; {model.name} is the simplest method that close." in tied.remarks
 
 
 def test_the_agreement_of_methods_is_measured_and_told(clustering):

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression as Peer
 from sklearn.metrics import r2_score
 from sklearn.model_selection import RepeatedKFold, cross_val_score
 
+from assay.certificates import Certificate, Certificates
 from assay.linear import Ridge
 from assay.report import Data, ReportError, certificates_of, compare, plus_minus, render
 from assay.report.tables.encoding.encoder import TableEncoder
@@ -372,3 +373,43 @@ def test_differences_that_vanish_are_told_in_words_and_have_no_sign(rng):
     page = render(found)
     assert "+0.000" not in page
     assert "−0.000<" not in page
+
+
+def test_models_of_the_same_score_are_not_said_to_score_more(regression):
+    """Equal scores are no gain "of less than 0.001", whether a failing certificate or simplicity decides."""
+    line = by_name(regression)["LinearRegression"]
+    broken = Certificates([Certificate("The claim is broken.", "gap", 2.0, "<=", 1.0)])
+    for changes, reason in (
+        ({"complexity": 9}, "the same; LinearRegression is the simplest model that close."),
+        (
+            {"certificates": broken},
+            "the same, but is not recommended: a certificate of its fit does not hold.",
+        ),
+    ):
+        other = dataclasses.replace(line, name="Other", **changes)
+        tied = dataclasses.replace(regression, candidates=(other, line, regression.baseline))
+        assert tied.recommended.name == "LinearRegression"
+        assert f"Other scores {reason}" in tied.remarks
+
+
+def test_that_all_models_are_worse_is_said_of_the_score_that_decides(regression):
+    """Scores per fold may all be below the baseline while the errors of the rows are not."""
+    poor = [
+        dataclasses.replace(item, score=item.score - 2, scores=item.scores - 2)
+        for item in regression.candidates
+        if not item.is_baseline
+    ]
+    found = dataclasses.replace(regression, candidates=(regression.baseline, *poor))
+    assert found.recommended.is_baseline
+    assert any(text.startswith("By R², every model is worse than the baseline, ") for text in found.remarks)
+
+
+def test_the_errors_of_a_model_that_explodes_do_not_widen_the_leaderboard(regression):
+    """One prediction of 1e11 on one row is told by a bound; every other error by its digits."""
+    floor = regression.baseline.measures["RMSE"]
+    wild = dataclasses.replace(regression.best, name="Wild", measures={"RMSE": 1.454e11, "MAE": 90 * floor})
+    found = dataclasses.replace(regression, candidates=(*regression.candidates, wild))
+    limit = float(f"{100 * floor:.2g}")
+    assert found.shown_measure(wild, "RMSE") == f"over {limit:,.0f}"
+    assert found.shown_measure(regression.best, "RMSE") == f"{regression.best.measures['RMSE']:.2f}"
+    assert "145,4" not in render(found).partition('id="models"')[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from copy import copy
+from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,13 +15,15 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from assay.report import Data, RawTable, TableEncoder, choose_data, compare, describe_columns
-from assay.report.page.explanations import explanations, relies_on
+from assay.report.page.effects import draw_effect
+from assay.report.page.explanations import explanations, relies_on, weights_in_words
 from assay.report.page.model_pictures import model_kinds, of_the_model
 from assay.report.results import about_model, to_json
 from assay.report.trials import comparison, supervised
 from assay.report.trials.explaining import following
 from assay.report.trials.explaining.effects import Tracing, partner_of, traced_columns
 from assay.report.trials.explaining.explanation import (
+    Effect,
     Explanation,
     LearningCurve,
     below_zero,
@@ -320,6 +324,15 @@ def test_three_classes_are_all_followed(classification):
     assert_allclose(effect.curves.sum(axis=1), 0.0, atol=1e-9)
 
 
+def test_of_many_classes_the_commonest_are_followed_and_it_is_said(rng):
+    y = rng.permutation(np.repeat(["a", "b", "c", "d", "e", "f"], [40, 10, 30, 20, 9, 25]))
+    X = rng.normal(size=(len(y), 2)) + 2 * (y == "a")[:, None]
+    data = Data.from_frame(pd.DataFrame(X, columns=["size", "age"]), y)
+    found = compare(data, folds=3, repeats=1, methods=("LinearDiscriminantAnalysis",))
+    assert found.explanation.effects[0].outputs == ("a", "c", "d", "f")
+    assert "How the probabilities of the 4 commonest of 6 classes move around" in explanations(found)
+
+
 def test_the_page_shows_the_section_and_every_model_says_what_it_relies_on(explained):
     page = explanations(explained)
     assert page.count('<div class="figures small">') == 1
@@ -387,6 +400,7 @@ def test_the_learning_curve_learns_from_a_quarter_and_a_half_inside_each_other(r
     curve = learning_curve(fit, [rows, rows], np.array([400.0, 400.0]), **options)
     assert curve.sizes.tolist() == [100, 200, 400]
     assert curve.scores.tolist() == [100, 200, 400]
+    assert curve.gain.mean == 200  # from a half of the rows to all of them
     assert seen[0].rows < seen[2].rows
     few = tuple(part[:30] for part in rows)
     assert learning_curve(fit, [few], np.array([0.0]), **options) is None
@@ -757,3 +771,22 @@ def test_the_partner_of_a_column_is_found_beside_missing_values_whichever_featur
         assert name == "copy"
         assert strength > 0.8
         assert partner_of(whole, "other")[1] < 0.3
+
+
+@pytest.mark.parametrize("n_days", [30, 300, 3000])
+def test_dates_below_a_small_picture_stand_apart(rng, n_days):
+    """The first, the middle and the last day, each as coarse as the span allows."""
+    days = np.linspace(19000, 19000 + n_days, 12)
+    curve = np.zeros((12, 1))
+    effect = Effect("day", "date", days, (), curve, curve + 0.1)
+    ax = Figure(figsize=(2.3, 1.7), layout="constrained").subplots()
+    draw_effect(effect, (-1.0, 1.0), ax)
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.get_xticklabels()]
+    assert len(boxes) == 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_a_gain_of_an_ensemble_that_no_decimal_shows_is_told_in_words(explained):
+    ensemble = replace(explained.best, weights={"a": 0.5, "b": 0.5})
+    assert "gains less than 0.001 in R² against the best single one" in weights_in_words(explained, ensemble)

@@ -178,3 +178,13 @@ def test_a_parquet_file_is_read_some_columns_at_a_time(tmp_path, monkeypatch):
     joined = pd.concat(blocks[1:], ignore_index=True)
     assert joined["x3"].tolist() == frame["x3"].tolist()
     assert list(joined.columns) == ["x0", "x3", "x5", "word"]
+
+
+@pytest.mark.parametrize("notes", [["Source"], ["Source", "the office"], [["made by", "me"], ["in", 2024]]])
+def test_a_sheet_of_notes_before_the_table_is_passed_over(tmp_path, notes):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pd.DataFrame(notes).to_excel(book, sheet_name="about", index=False, header=False)
+        pd.DataFrame({"a": range(9), "b": range(9)}).to_excel(book, sheet_name="data", index=False)
+    table = read_table(tmp_path / "t.xlsx")
+    assert table.frame.shape == (9, 2)
+    assert "Of 2 sheets, 'data' was read; --sheet names another ('about')." in table.notes

@@ -16,7 +16,7 @@ from assay.linear import LinearRegression, LogisticRegression, Ridge
 from assay.models.stacking import convex_weights
 from assay.report import Data, SmearedTarget, WeightedEnsemble, certificates_of, compare
 from assay.report.trials.roster import entries
-from assay.report.trials.scoring.resampling import FoldSplit
+from assay.report.trials.scoring.resampling import FoldSplit, compare_scores
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
 from assay.report.trials.target_transform import TransformedRecipe, transformed_recipes
 from assay.report.trials.trial import Answers
@@ -129,6 +129,11 @@ def with_scores(comparison, gain, noise):
 def test_the_ensemble_is_recommended_only_when_it_is_clearly_better(compared):
     assert with_scores(compared, 0.1, 0.01).recommended.name == "Ensemble"
     assert with_scores(compared, 0.01, 0.05).recommended.name != "Ensemble"
+    for gain, spread in ((0.02, 0.05), (0.02, 0.06), (0.03, 0.08)):  # more, but by no clear test
+        found = with_scores(compared, gain, spread)
+        chance = compare_scores(found.candidates[-1].scores, found.best.scores, found.test_share).p_value
+        assert (found.recommended.name == "Ensemble") == (chance < 0.05)
+        assert 0.05 < chance < 0.5
     assert with_scores(compared, -0.1, 0.01).recommended.name != "Ensemble"
 
 

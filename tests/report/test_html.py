@@ -120,7 +120,7 @@ def test_links_inside_the_page_lead_somewhere(pair):
 
 def test_a_long_name_may_break_between_its_words_in_the_headline_and_on_a_phone():
     assert headed("LinearDiscriminantAnalysis predicts y: 0.61 ± 0.01") == (
-        "Linear<wbr/>Discriminant<wbr/>Analysis predicts y: 0.61 ± 0.01"
+        'Linear<wbr/>Discriminant<wbr/>Analysis predicts y: <span class="figure">0.61 ± 0.01</span>'
     )
 
 

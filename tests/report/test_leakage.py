@@ -50,7 +50,7 @@ def test_columns_that_give_the_target_away_together_are_told_and_the_headline_do
     without = Data.from_frame(frame.drop(columns="casual"), count, target="count")
     honest = compare(without, repeats=1, methods=["LinearRegression"])
     assert honest.alarms == ()
-    assert honest.headline.startswith("LinearRegression predicts count best")
+    assert honest.headline.startswith("LinearRegression predicts count: R² ")  # the only one: no best
 
 
 def test_columns_that_are_half_empty_do_not_hide_a_sum_of_others(rentals, rng):
@@ -88,6 +88,30 @@ def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
     assert of_columns(frame, nearly).formula == ""
     (told,) = alarms(Data.from_frame(frame, nearly, target="total"), "regression")
     assert "together give total away: it is nearly a sum of multiples of them" in told
+
+
+@pytest.mark.parametrize(("wrong", "words"), [([0], "1 row"), ([0, 7, 30, 31], "4 rows")])
+def test_a_few_rows_do_not_hide_a_sum(rng, wrong, words):
+    """Real interest is the rate less inflation, to two decimals, but where a quarter was not known."""
+    rate, inflation = rng.gamma(3.0, 2.0, 200).round(2), rng.normal(4, 3, 200).round(2)
+    frame = pd.DataFrame({"rate": rate, "real": (rate - inflation).round(2), "x": rng.normal(size=200)})
+    inflation[wrong], frame.loc[wrong, "real"] = 0.0, 0.0
+    (told,) = alarms(Data.from_frame(frame, inflation, target="infl"), "regression")
+    assert told == (
+        f"infl is rate − real in all but {words}: together they give it away; unless they are known "
+        "beforehand, --drop them."
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_that_a_few_rows_have_more_of_is_no_sum(seed):
+    """Neither a sum with heavy tails, nor one of other multiples that is missed by little, is an identity."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.normal(size=(3, 200))
+    frame = pd.DataFrame({"a": a, "b": b, "c": c})
+    for y in (a + b + 0.1 * rng.standard_t(1.5, 200), 1.3 * a - 0.7 * b + 0.02 * rng.standard_t(1.5, 200)):
+        found = of_columns(frame, y)
+        assert found is None or not found.n_otherwise
 
 
 def test_a_good_linear_law_with_noise_is_no_leak(rng):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import mean_pinball_loss
 
-from assay.report import Data, RawTable, ReportError, choose_data, compare
+from assay.report import Data, RawTable, ReportError, choose_data, compare, render
+from assay.report.page.explanations import weights_in_words
+from assay.report.page.strips import scale_notes, scale_of
 from assay.report.results import to_json
 from assay.report.trials.scoring.metrics import KNOWN, Judged, metric_of, pinball
 
@@ -151,6 +155,47 @@ def test_the_measures_are_means_over_all_splits_of_all_repeats(classes):
         assert by_name(other)[method].measures["accuracy"] == pytest.approx(own.score)
     assert f"wrong class in {1 - found.recommended.score:.1%} of cases" in " ".join(found.remarks)
     assert by_name(found)["Baseline"].measures["ROC AUC"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("wish", "does", "perfect"),
+    [
+        ("accuracy", "naming the commonest class", "1 is perfect; the baseline always names the commonest"),
+        ("balanced-accuracy", "naming the commonest class", "1 is perfect; the baseline always names"),
+        ("auc", "giving the shares of the classes", "1 is perfect; the baseline always gives the shares of"),
+        (
+            "log-loss",
+            "giving the shares of the classes",
+            "0 is perfect; the baseline always gives the shares",
+        ),
+        ("cost:loss", "naming the commonest class", "0 is perfect; the baseline always names the commonest"),
+    ],
+)
+def test_what_the_baseline_does_is_told_as_the_metric_sees_it(classes, wish, does, perfect):
+    """Its log-loss is that of the shares: a class that is named for sure would have an infinite one."""
+    methods = ("LogisticRegression", "LinearDiscriminantAnalysis")
+    found = compare(classes, folds=3, repeats=1, methods=methods, metric=wish)
+    said = [*found.remarks, found.headline]
+    assert any(f"gainst always {does} it " in text for text in said)
+    assert perfect in scale_notes(found, scale_of(found.candidates))
+    assert not any("Against always" in text and does not in text for text in said)
+    definition = "share of all costs that lie in the rows whose class is named wrong"
+    assert (definition in render(found)) == (wish == "cost:loss")
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"), [("r2", "0 no better than the mean"), ("mae", "0 is perfect; the")]
+)
+def test_what_is_perfect_is_told_of_the_metric(numbers, wish, words):
+    found = compare(numbers, folds=3, repeats=1, methods=("LinearRegression", "Ridge"), metric=wish)
+    assert words in scale_notes(found, scale_of(found.candidates))
+
+
+def test_an_ensemble_lowers_an_error_and_gains_in_a_score(numbers):
+    for wish, words in (("r2", r"(gains|loses) .* in R²"), ("mae", r"(lowers|raises) the MAE by .*")):
+        found = compare(numbers, folds=3, repeats=1, methods=("LinearRegression", "Ridge"), metric=wish)
+        ensemble = dataclasses.replace(found.best, weights={"LinearRegression": 0.5, "Ridge": 0.5})
+        assert re.search(f"{words} against the best single one", weights_in_words(found, ensemble))
 
 
 def test_the_metric_moves_the_recommendation():

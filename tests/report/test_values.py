@@ -405,3 +405,39 @@ def test_rows_that_differ_in_a_column_that_is_left_out_do_not_repeat_each_other(
     rows = "".join(f"{row % 2},{row % 3}\n" for row in range(60))
     data = chosen(read_table(written(tmp_path / "u.csv", "a,y\n" + rows)), target="y")
     assert data.n_repeating == 54
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentence"),
+    [
+        (Reading(sheet="2"), "--sheet changes nothing: it is for workbooks."),
+        (Reading(skip=0), ""),
+        (Reading(separator=","), ""),
+    ],
+)
+def test_options_that_a_text_has_no_use_for_are_told(tmp_path, reading, sentence):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
+    notes = read_table(tmp_path / "t.csv", reading=reading).notes
+    assert [note for note in notes if "changes nothing" in note] == ([sentence] if sentence else [])
+
+
+def test_options_of_texts_are_told_where_a_typed_file_is_read(tmp_path):
+    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_parquet(tmp_path / "t.parquet")
+    notes = read_table(tmp_path / "t.parquet", reading=Reading(skip=1, separator=";", sheet="1")).notes
+    assert [note.partition(" ")[0] for note in notes] == ["--skip", "--separator", "--sheet"]
+
+
+def test_commas_that_group_thousands_beside_decimal_points_are_no_decimals(tmp_path):
+    text = "town\tpeople\tarea\nA\t1,234\t12.5\nB\t2,345\t11.25\nC\t13,456\t255.8394\n"
+    (tmp_path / "t.tsv").write_text(text, encoding="utf-8")
+    table = read_table(tmp_path / "t.tsv")
+    assert table.frame["people"].tolist() == [1234, 2345, 13456]
+    assert table.frame["area"].tolist() == [12.5, 11.25, 255.8394]
+    assert "Column 'people' groups thousands: its texts were read as numbers." in table.notes
+    (tmp_path / "t.tsv").write_text(
+        text.replace(",", ";").replace(".", ",").replace(";", "."), encoding="utf-8"
+    )
+    again = read_table(tmp_path / "t.tsv")
+    pd.testing.assert_frame_equal(again.frame, table.frame, check_dtype=False)
+    (tmp_path / "t.tsv").write_text(text.replace("12.5", "12,5"), encoding="utf-8")
+    assert "Decimal commas were read as decimal points." in read_table(tmp_path / "t.tsv").notes

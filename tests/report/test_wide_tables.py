@@ -203,7 +203,7 @@ def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rn
     frame = pd.DataFrame({f"w{place}": rng.integers(0, 12, 300).astype(str) for place in range(60)})
     frame["size"], y = rng.normal(size=300), rng.normal(size=300)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assay.report.tables.encoding.encoder.WORK_OF_MARKS", 300 * (60 * 5) ** 2)
+        patch.setattr("assay.report.tables.encoding.marks.WORK_OF_MARKS", 300 * (60 * 5) ** 2)
         data = choose_data(RawTable("words", frame.assign(y=y)), target="y")
         encoder = TableEncoder(data.columns).fit(data.X)
         by_places = CodeEncoder(data.columns).fit(data.X)

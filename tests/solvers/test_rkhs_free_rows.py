@@ -7,9 +7,10 @@ import pytest
 
 from assay.kernels import Gaussian
 from assay.losses import Absolute, Hinge
-from assay.solvers.rkhs import box, free_rows
-from assay.solvers.rkhs.free_rows import box_step
-from assay.solvers.rkhs.many_free import NearMatrix, balanced, conjugate_step, times
+from assay.solvers.rkhs import box
+from assay.solvers.rkhs.at_once import free_rows
+from assay.solvers.rkhs.at_once.free_rows import box_step
+from assay.solvers.rkhs.at_once.many_free import NearMatrix, balanced, conjugate_step, times
 from assay.solvers.rkhs.problem import RKHSProblem
 
 

@@ -12,9 +12,9 @@ from assay.kernel_machines import SVC, SVR, KernelQuantileRegressor
 from assay.kernels import Gaussian, Linear
 from assay.losses import Absolute, EpsilonInsensitive, Hinge, Quantile
 from assay.solvers.rkhs import box as engine
+from assay.solvers.rkhs.at_once.interior import interior_point
 from assay.solvers.rkhs.box import BoxOptions, cross, solve_box
 from assay.solvers.rkhs.dual import BoxDual
-from assay.solvers.rkhs.interior import interior_point
 from assay.solvers.rkhs.kernel_rows import GramLines
 from assay.solvers.rkhs.problem import RKHSProblem, box, measure
 

@@ -144,7 +144,9 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for sentence in notes[:MOST_NOTES]:
         say(console, sentence, style="dim")
     if len(notes) > MOST_NOTES:
-        say(console, f"{len(notes) - MOST_NOTES} more notes on the table are in the report.", style="dim")
+        more = len(notes) - MOST_NOTES
+        told = "1 more note on the table is" if more == 1 else f"{more} more notes on the table are"
+        say(console, f"{told} in the report.", style="dim")
     console.print()
 
 
@@ -160,13 +162,11 @@ def leaderboard(console: Console, comparison: Comparison, star: str) -> Table:
 
 
 def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
-    from assay.report import shown_measure
-
     def name(candidate: Candidate) -> str:
         return f"{star if candidate is comparison.recommended else ' '} {escape(candidate.name)}"
 
     def measure(title: str) -> Callable[[Candidate], str]:
-        return lambda item: shown_measure(title, item.measures[title]) if title in item.measures else "—"
+        return lambda item: comparison.shown_measure(item, title) if title in item.measures else "—"
 
     listed = [
         title

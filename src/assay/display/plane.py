@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -224,6 +224,28 @@ def shortened(name: str, length: int = 24) -> str:
         else:
             break
     return f"{first}…{last}"
+
+
+def shortened_apart(names: Sequence[str], length: int = 24) -> list[str]:
+    """Names that fit beside an axis, of which those that would look alike keep what tells them apart.
+
+    Examples
+    --------
+    >>> shortened_apart(["size", *(f"line = level {k} of the production hierarchy" for k in (3, 14))])
+    ['size', 'line = level 3…', 'line = level 14…']
+    """
+    told = [shortened(name, length) for name in names]
+    for short in {short for short in told if told.count(short) > 1}:
+        alike = [place for place, other in enumerate(told) if other == short]
+        parts = [WORDS.findall(names[place]) for place in alike]
+        same = next((k for k, words in enumerate(zip(*parts, strict=False)) if len({*words}) > 1), 0)
+        for place, words in zip(alike, parts, strict=True):
+            end = "" if same + 1 >= len(words) else "…"
+            begin, own = "".join(words[:same]), "".join(words[same : same + 1])
+            room = length - len(own) - len(end)
+            begin = begin if len(begin) <= room else f"{begin[: max(room - 1, 0)]}…"
+            told[place] = f"{begin}{own}{end}"[:length]
+    return told
 
 
 LEAST_SIDE, MAP_NUMBERS, PIECE_NUMBERS = 50, 40_000_000, 4_000_000

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display, axes_of, drawn_by
-from assay.display.plane import column_names, dense, plain, shortened
+from assay.display.plane import column_names, dense, plain, shortened, shortened_apart
 from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, colors
 from assay.numbers import shown
 
@@ -192,7 +192,7 @@ class CoefficientsDisplay(Display):
         n_rows, n_features = self.coefficients.shape
         most = min(MAX_COEFFICIENTS, max(4, int(ROWS_PER_INCH * (ax.figure.get_figheight() - 0.7))))
         order = np.argsort(-np.abs(self.coefficients).max(axis=0), kind="stable")[:most][::-1]
-        names = [shortened(self.names[index]) for index in order]
+        names = shortened_apart([self.names[index] for index in order])
         groups = [f"target {row}" for row in range(n_rows)] if self.groups is None else self.groups
         whiskers = ""
         if n_rows > MAX_GROUPS:

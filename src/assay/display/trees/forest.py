@@ -12,7 +12,7 @@ from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
 from assay.display.linear.coefficients import ROWS_PER_INCH
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.plane import column_names, dense, sampled, shortened
+from assay.display.plane import column_names, dense, sampled, shortened_apart
 from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, whole_numbers
 from assay.numbers import shown
@@ -137,7 +137,7 @@ class ImportanceDisplay(Display):
         if self.noise is not None:
             ax.axvline(self.noise, color=ACCENT, linestyle=DASHES, label="a column of noise")
             ax.legend(loc="lower right")
-        ax.set_yticks(places, [shortened(name) for name in self.names[:n_shown]])
+        ax.set_yticks(places, shortened_apart(self.names[:n_shown]))
         ax.grid(visible=False, axis="y")
         most = f"the {n_shown} most important, " if n_shown < len(self.names) else ""
         caption(ax, self.measure, "", f"{most}{self.title}")

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.plane import column_names, n_rows, plain, rows_at, sampled, shortened
+from assay.display.linear.coefficients import ROWS_PER_INCH
+from assay.display.plane import column_names, n_rows, plain, rows_at, sampled, shortened, shortened_apart
 from assay.display.registry import Pictures, pictures
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, require_matplotlib
 from assay.display.trees import boosting, forest, single, stagewise
@@ -33,7 +34,7 @@ from assay.trees import (
 DECLARED = (boosting, forest, single, stagewise)
 """Modules whose pictures are extended here: they must be there before."""
 
-MOST_BARS, MOST_ROWS, MOST_STEPS = 15, 1000, 9
+MOST_BARS, MOST_ROWS, MOST_STEPS, MOST_STACKED = 15, 1000, 9, 4
 
 
 def explained(
@@ -43,7 +44,7 @@ def explained(
     places = sampled(n_rows(X), most)
     result = estimator.shap_values(rows_at(X, places))
     names = column_names(estimator, X, feature_names, result.values.shape[1])
-    return result, [shortened(name) for name in names]
+    return result, shortened_apart(names)
 
 
 def what_is_explained(estimator: Any, output: Any) -> str:
@@ -63,7 +64,7 @@ def what_is_explained(estimator: Any, output: Any) -> str:
 class ShapBarsDisplay(Display, needs=("X",)):
     """How much each column moves the scores: the mean size of its Shapley values.
 
-    Several classes are stacked.
+    A few classes are stacked, more of them added up. As many columns as there is room for are drawn.
 
     Parameters
     ----------
@@ -108,21 +109,25 @@ class ShapBarsDisplay(Display, needs=("X",)):
         return cls([names[j] for j in order], sizes[order], outputs, f"What moves the {what}")
 
     def _draw(self, ax: Any) -> None:
-        places, left = np.arange(len(self.names))[::-1], np.zeros(len(self.names))
-        for k, output in enumerate(self.outputs):
-            color = PALETTE[k % len(PALETTE)]
-            ax.barh(places, self.importances[:, k], left=left, height=0.65, color=color, label=output)
-            left = left + self.importances[:, k]
-        if len(self.outputs) == 1:
+        n_shown = min(len(self.names), max(4, int(ROWS_PER_INCH * (ax.figure.get_figheight() - 0.7))))
+        names, parts, title = self.names[:n_shown], self.importances[:n_shown], self.title
+        if parts.shape[1] > MOST_STACKED:
+            parts = parts.sum(axis=1, keepdims=True)
+            title = title.replace("each class", f"the {len(self.outputs)} classes, added up")
+        places, left = np.arange(n_shown)[::-1], np.zeros(n_shown)
+        for k, sizes in enumerate(parts.T):
+            ax.barh(places, sizes, left=left, height=0.65, color=PALETTE[k], label=self.outputs[k])
+            left = left + sizes
+        if parts.shape[1] == 1:
             for place, size in zip(places, left, strict=True):
                 ax.annotate(shown(size, 2), (size, place), (4, 0), textcoords="offset points", va="center",
                             fontsize=9)  # fmt: skip
             ax.margins(x=0.12)
         else:
             ax.legend(loc="lower right")
-        ax.set_yticks(places, self.names)
+        ax.set_yticks(places, names)
         ax.grid(visible=False, axis="y")
-        caption(ax, "mean |Shapley value|", "", self.title)
+        caption(ax, "mean |Shapley value|", "", title)
 
 
 class ShapBeeswarmDisplay(Display, needs=("X",)):

@@ -172,6 +172,17 @@ SHUFFLED = (
 )
 
 
+DEFINED = {
+    "F1": "F1 is 2 · precision · recall / (precision + recall) of each class, averaged over the classes.",
+    "ROC AUC": "ROC AUC is the chance that a row of a class has a greater probability of it than one of the "
+    "others, averaged over the classes.",
+    "pinball": "The pinball loss at q costs q per unit predicted too low, 1 − q per unit too high.",
+    "share of": "The score is the share of all costs that lie in the rows whose class is named wrong.",
+    "mean error by": "The score is the mean absolute error, each row weighted by its cost.",
+}
+"""Scores that a user may ask for, by how their names begin."""
+
+
 def own_words(comparison: Comparison, usual: Sequence[str]) -> Iterator[str]:
     """The sentences on how the numbers came about, with those in place that hold for this table."""
     data = comparison.data
@@ -180,7 +191,9 @@ def own_words(comparison: Comparison, usual: Sequence[str]) -> Iterator[str]:
         if sentence.startswith("Cross-validation: the rows are shuffled"):
             other = IN_ORDER if data.times is not None else BY_GROUPS if data.groups is not None else sentence
             yield other.replace("{by}", by)
-        elif sentence.startswith("Every fold has its share of each class.") and data.times is not None:
+        elif sentence.startswith("Every fold has its share of each class.") and (
+            data.times is not None or data.groups is not None
+        ):
             yield sentence.removeprefix("Every fold has its share of each class. ")
         elif isinstance(comparison, ClusteringComparison) and sentence.startswith("Every column is centred"):
             yield GOWER if comparison.is_mixed else STANDARDISED
@@ -188,3 +201,4 @@ def own_words(comparison: Comparison, usual: Sequence[str]) -> Iterator[str]:
             yield SHUFFLED if comparison.is_mixed else sentence
         else:
             yield sentence
+    yield from (words for name, words in DEFINED.items() if comparison.score_name.startswith(name))

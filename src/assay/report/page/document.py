@@ -54,7 +54,7 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
     >>> from assay.report import choose_data, compare, read_table, render
     >>> data = choose_data(read_table("iris"))
     >>> page = render(compare(data, repeats=1, methods=["LogisticRegression"]))
-    >>> page.startswith("<!DOCTYPE html>"), "LogisticRegression predicts species best" in page
+    >>> page.startswith("<!DOCTYPE html>"), "LogisticRegression predicts species: accuracy" in page
     (True, True)
     """
     inside = files("assay.report.page")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.display.plane import shortened_apart
 from assay.display.style import FAINT_INK, PALETTE
 from assay.report.trials.explaining.explanation import Effect
 from assay.report.trials.explaining.importance import Importances
@@ -76,6 +77,20 @@ def shortened(name: str, most: int = LONGEST_NAME) -> str:
     return name.replace("$", r"\$")
 
 
+def fitting(names: Sequence[str], most: int) -> list[str]:
+    """Names of at most so many letters beside an axis; what tells them apart is kept.
+
+    Examples
+    --------
+    >>> fitting(["Lyon", "Nice"], 12), fitting([f"level-of-{k} and so on" for k in (3, 14)], 8)
+    (['Lyon', 'Nice'], ['level…3…', 'leve…14…'])
+    """
+    cut = [shortened(name, most) for name in names]
+    if len({*cut}) == len({*names}):
+        return cut
+    return [name.replace("$", r"\$") for name in shortened_apart(names, most)]
+
+
 def draw_effect(effect: Effect, limits: tuple[float, float], ax: Any) -> None:
     """One column on its own: a curve, or a point for each level."""
     levels = effect.kind == "level"
@@ -93,7 +108,7 @@ def draw_effect(effect: Effect, limits: tuple[float, float], ax: Any) -> None:
             ax.plot(positions, mean, color=color, linewidth=1.8, label=label)
             ax.fill_between(positions, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
     if levels:
-        ax.set_yticks(positions, [shortened(name, LONGEST_LEVEL) for name in effect.names])
+        ax.set_yticks(positions, fitting(effect.names, LONGEST_LEVEL))
         ax.locator_params(axis="x", nbins=3)
         ax.set_ylim(len(positions) - 0.5, -0.5)
         ax.set_xlim(*limits)
@@ -101,8 +116,19 @@ def draw_effect(effect: Effect, limits: tuple[float, float], ax: Any) -> None:
     else:
         ax.set_ylim(*limits)
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.8)
-        ax.locator_params(axis="x", nbins=3) if effect.kind == "number" else ax.tick_params("x", rotation=30)
+        _tick_sparsely(effect, positions, ax)
     ax.set_title(shortened(effect.column))
+
+
+def _tick_sparsely(effect: Effect, positions: Sequence[Any], ax: Any) -> None:
+    """A few numbers below a small picture; of dates the first, the middle and the last."""
+    if effect.kind == "number":
+        ax.locator_params(axis="x", nbins=3)
+        return
+    first, last = positions[0], positions[-1]
+    shown_days = [first, last] if last == first else [first, first + (last - first) / 2, last]
+    within = "%Y" if (last - first).days > 2 * 365 else "%Y-%m" if (last - first).days > 60 else "%m-%d"
+    ax.set_xticks(shown_days, [day.strftime(within) for day in shown_days])
 
 
 def draw_effects(effects: Sequence[Effect], ax: Any) -> None:

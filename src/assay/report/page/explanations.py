@@ -16,6 +16,7 @@ from assay.report.page.effects import (
     effect_in_words,
     effects_that_matter,
     errors_of,
+    fitting,
     shortened,
 )
 from assay.report.page.model_pictures import OUT_OF_FOLD
@@ -25,13 +26,12 @@ from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.explaining.explanation import (
     Effect,
-    Explanation,
     LearningCurve,
     Threshold,
     weight_of_columns,
 )
 from assay.report.trials.explaining.importance import Importances
-from assay.report.wording import capital, joined, plus_minus, short
+from assay.report.wording import NOTHING, capital, joined, plus_minus, short
 
 MAX_BARS = 6
 """Columns in the picture of importances."""
@@ -59,7 +59,7 @@ def explanations(comparison: Comparison) -> str:
         return ""
     effects = effects_that_matter(explained.effects, explained.importances)
     drawn = [*_overviews(comparison), *effect_pictures(effects, _basis(comparison, explained.n_splits))]
-    body = f"<p>{escape(_effects_note(explained, effects))}{_key(effects[0].outputs)}</p>" if effects else ""
+    body = f"<p>{escape(_effects_note(comparison, effects))}{_key(effects[0].outputs)}</p>" if effects else ""
     if drawn:
         body += f'<div class="figures small">{"".join(figure(picture) for picture in drawn)}</div>'
     name = comparison.recommended.name
@@ -69,13 +69,16 @@ def explanations(comparison: Comparison) -> str:
     return section("explained", f"What {escape(name)} has learnt", body + notes(said))
 
 
-def _effects_note(explained: Explanation, effects: Sequence[Effect]) -> str:
+def _effects_note(comparison: Comparison, effects: Sequence[Effect]) -> str:
     """What the pictures of the effects show: of which class, and with columns that matter or any."""
-    outputs = effects[0].outputs
+    explained, outputs = comparison.explanation, effects[0].outputs
+    n_classes = len(comparison.data.labels) if outputs else 0
     what = "the prediction moves"
     if outputs:
         what = f"the probability of {outputs[0]} moves" if len(outputs) == 1 else "each probability moves"
-    matters = explained.importances is not None and explained.importances.matters
+        if 1 < len(outputs) < n_classes:
+            what = f"the probabilities of the {len(outputs)} commonest of {n_classes} classes move"
+    matters = explained is not None and explained.importances is not None and explained.importances.matters
     which = "the columns that matter" if matters else "the first columns, none of which matters by itself"
     return EFFECTS_NOTE.format(what=what, which=which)
 
@@ -144,9 +147,12 @@ def weights_in_words(comparison: Comparison, candidate: Candidate) -> str:
     assert candidate.weights is not None
     parts = [f"{name} {weight:.0%}" for name, weight in candidate.weights.items()]
     loss = comparison.against_best(candidate)
-    verb = "gains" if loss.mean <= 0 else "loses"
-    size = plus_minus(abs(loss.mean), loss.standard_error)
-    against = f"{verb} {size} in {comparison.score_name} against the best single one, out of fold"
+    small = max(abs(loss.mean), loss.standard_error) < NOTHING
+    size = "less than 0.001" if small else plus_minus(abs(loss.mean), loss.standard_error)
+    change = f"{'gains' if loss.mean <= 0 else 'loses'} {size} in {comparison.score_name}"
+    if candidate.sign < 0:
+        change = f"{'lowers' if loss.mean <= 0 else 'raises'} the {comparison.score_name} by {size}"
+    against = f"{change} against the best single one, out of fold"
     verdict = "it is recommended" if candidate is comparison.recommended else "it is not recommended"
     return f"A weighted mean of methods ({joined(parts)}) {against}: {verdict}."
 
@@ -179,7 +185,7 @@ def effect_pictures(effects: Sequence[Effect], basis: str = OUT_OF_FOLD) -> Iter
 def _draw_importances(importances: Importances, ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    names = [shortened(name, LONGEST_BAR) for name in importances.columns[:MAX_BARS]][::-1]
+    names = fitting(importances.columns[:MAX_BARS], LONGEST_BAR)[::-1]
     means, errors = (np.nan_to_num(item[:MAX_BARS][::-1]) for item in (importances.means, importances.errors))
     places = np.arange(len(names))
     ax.barh(places, means, color=PALETTE[0], height=0.6)

@@ -98,8 +98,8 @@ def measures_shown(comparison: Comparison) -> list[str]:
     room: float = ROOM - FIXED - names - scores - PAIRED * (comparison.task != "clustering")
     kept: list[str] = []
     for name in (*own, *(name for name in there if name not in own)):
-        said = [item.measures[name] for item in comparison.candidates if name in item.measures]
-        letters = max(len(shown_measure(name, value)) for value in said)
+        said = [item for item in comparison.candidates if name in item.measures]
+        letters = max(len(comparison.shown_measure(item, name)) for item in said)
         room -= max(letters, 2 + max(map(len, name.split()))) + 1.4
         if room >= 0 or not kept:
             kept.append(name)
@@ -127,7 +127,7 @@ def _cells(
         *(
             "—"
             if (value := candidate.measures.get(name)) is None
-            else Cell(shown_measure(name, value), value)
+            else Cell(comparison.shown_measure(candidate, name), value)
             for name in measures
         ),
         Cell(duration(candidate.fit_seconds), candidate.fit_seconds),

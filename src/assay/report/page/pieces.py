@@ -139,10 +139,11 @@ def headed(sentence: str) -> str:
 
     Examples
     --------
-    >>> headed("KernelRidge predicts y best: R² 0.80")
-    'Kernel<wbr/>Ridge predicts y best: R² 0.80'
+    >>> headed("KernelRidge predicts y best: R² 0.8 ± 0.1")
+    'Kernel<wbr/>Ridge predicts y best: R² <span class="figure">0.8 ± 0.1</span>'
     """
-    return "<wbr/>".join(escape(part) for part in IN_NAMES.split(sentence))
+    whole = "<wbr/>".join(escape(part) for part in IN_NAMES.split(sentence))
+    return FIGURE.sub(r'<span class="figure">\g<0></span>', whole)
 
 
 FIGURE = re.compile(r"−?[\d.,]*\d (?:%|± [\d.,]*\d)|--[a-z][a-z-]*(?: [a-z0-9-]+)?")

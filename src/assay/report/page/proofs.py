@@ -48,7 +48,8 @@ def _alike(comparison: Comparison, plain: Ranked, holding: Ranked) -> str:
     """A sentence on the models that rest on nothing, and one on those that assume something."""
     names = [_link(item, rank) for rank, item in plain]
     every = len(plain) == sum(bool(item.certificates) for item in comparison.candidates)
-    subject = f"All {len(plain)} models" if every else joined(names)
+    all_of_them = "Both models" if len(plain) == 2 else f"All {len(plain)} models"
+    subject = all_of_them if every else joined(names)
     listed = f": {joined(names)}" if every else ""
     text = (
         f'<span class="holds">{subject} hold what they claim</span>, {_number_of_certificates(plain)} each, '

@@ -15,15 +15,12 @@ from assay.report.wording import shown
 WIDTH, HEIGHT, MARGIN = 190, 24, 11
 """Pixels of a strip, and those at either end that are kept for the marks of what lies beyond the scale."""
 
-SEVERAL = {
-    "regression": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, out of "
-    "fold. 1 is perfect, 0 no better than the mean.",
-    "classification": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, "
-    "out of fold. 1 is perfect; the baseline always names the commonest class.",
-    "clustering": "Dots: mean silhouette of the rows, with two standard errors to each side. 1 means groups "
-    "far apart, 0 groups that touch; one group has 0 by convention.",
-}
-"""What the strips show, by task."""
+OF_SPLITS = "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, out of fold."
+OF_ROWS = (
+    "Dots: mean silhouette of the rows, with two standard errors to each side. 1 means groups far apart, 0 "
+    "groups that touch; one group has 0 by convention."
+)
+"""What the strips show of predictions, and of groups."""
 
 BEYOND = "An arrow at the edge: the score lies beyond the scale, which is that of the methods that do better."
 
@@ -121,7 +118,12 @@ def ruler(scale: Scale) -> str:
 
 def scale_notes(comparison: Comparison, scale: Scale) -> str:
     """What the strips show, in a sentence or two."""
-    words = SEVERAL[comparison.task].format(score=comparison.score_name)
+    words = OF_ROWS
+    if comparison.task != "clustering":
+        perfect = 1 if comparison.best.sign > 0 else 0
+        worse = f"; the baseline always {comparison.baseline_answer[1]}"
+        worse = ", 0 no better than the mean" if comparison.score_name == "R²" else worse
+        words = f"{OF_SPLITS.format(score=comparison.score_name)} {perfect} is perfect{worse}."
     if any(not (np.isfinite(item.score) and scale.holds(item.score)) for item in comparison.candidates):
         words = f"{words} {BEYOND}"
     return words

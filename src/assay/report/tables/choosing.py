@@ -14,7 +14,8 @@ from assay.report.errors import ReportError
 from assay.report.tables.checks.doubles import as_codes, n_repeating
 from assay.report.tables.checks.doubts import doubts
 from assay.report.tables.data import SAMPLE_ROWS, TASKS, Data, Task, sampled
-from assay.report.tables.encoding.encoder import MAX_LEVELS, days_of, finite, n_marked_levels
+from assay.report.tables.encoding.encoder import days_of, finite
+from assay.report.tables.encoding.marks import MAX_LEVELS, n_marked_levels
 from assay.report.tables.files.reading import RawTable, require_column
 from assay.report.tables.schema import (
     NUMBERS_ROWS,

@@ -22,9 +22,24 @@ from assay.report.trials.cautions import (
     too_good,
 )
 from assay.report.trials.explaining.explanation import Explanation
+from assay.report.trials.scoring.metrics import OF_PROBABILITIES
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
-from assay.report.wording import NOTHING, decimals_of, joined, plus_minus, shown
+from assay.report.wording import (
+    ERRORS,
+    NOTHING,
+    decimals_of,
+    joined,
+    plus_minus,
+    shown,
+    shown_measure,
+)
+
+EXPLODED = 100
+"""An error of more than so many times that of the baseline is shown as more than that."""
+
+TIE = 1e-12
+"""A difference of mean scores below it is one of rounding."""
 
 
 @dataclass(frozen=True)
@@ -117,12 +132,29 @@ class Comparison:
             return self.share
         return 1 / self.folds if self.folds else 0.0
 
+    @property
+    def baseline_answer(self) -> tuple[str, str]:
+        """What the baseline is always doing, as far as the score sees it, and what it always does."""
+        if self.task == "regression":
+            return "answering the mean", "answers the mean"
+        if self.score_name in OF_PROBABILITIES:
+            return "giving the shares of the classes", "gives the shares of the classes"
+        return "naming the commonest class", "names the commonest class"
+
     def shown_score(self, candidate: Candidate) -> str:
         """The score of a candidate: to the same decimals for all of them, so that their order is seen."""
         errors = [item.standard_error for item in self.candidates if not item.is_baseline]
         return candidate.score_to(
             max((decimals_of(error) for error in errors if np.isfinite(error)), default=2)
         )
+
+    def shown_measure(self, candidate: Candidate, name: str) -> str:
+        """A measure of a candidate; of one that explodes, that it does: its digits would say no more."""
+        value, floor = candidate.measures[name], self.baseline.measures.get(name) if self.baseline else None
+        limit = float(f"{EXPLODED * (floor or np.inf):.2g}")
+        if name in ERRORS and value > limit:
+            return f"over {shown(limit, 2)}"
+        return shown_measure(name, value)
 
     def against_best(self, candidate: Candidate) -> Difference:
         """What a candidate loses against the best one, split by split or row by row."""
@@ -134,14 +166,15 @@ class Comparison:
         chosen, target = self.recommended, self.data.target
         score = f"{self.score_name} {self.shown_score(chosen)}"
         if not any(self.verdict.beating):
-            common = "its mean" if self.task == "regression" else "always naming the commonest class"
+            common = "its mean" if self.task == "regression" else f"always {self.baseline_answer[0]}"
             none = f"No model predicts {target} clearly better than {common}"
             return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
         if self.alarms:
             return f"{chosen.name} has {score}, but the table may give {target} away"
         if chosen.is_ensemble:
             return f"{chosen.name} predicts {target} best: {score}"
-        if surer_ensemble(self) is not None:  # by too little to be recommended
+        # Nothing to compare with, or something surer, by too little to be recommended.
+        if len(self._models) == 1 or surer_ensemble(self) is not None:
             return f"{chosen.name} predicts {target}: {score}"
         if self.verdict.is_best:
             return f"{chosen.name} predicts {target} best: {score}"
@@ -192,18 +225,16 @@ class Comparison:
             off = f"{shown(chosen.measures['RMSE'], 3)} (root mean square)"
             off = "no more than rounding" if is_rounding(chosen.measures["RMSE"], self.data) else off
             first = f"On rows it has not seen, its predictions are off by {off}."
-            common = "always answering the mean"
         else:
             wrong = 1 - (chosen.score if self.score_name == "accuracy" else chosen.measures["accuracy"])
             first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
-            common = "always naming the commonest class"
         sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
         luck = "" if any(self.verdict.beating) else f", which may be luck among {len(self._models)} methods"
         luck = luck if len(self._models) > 1 else ""
         falls = self.recommended.sign < 0
         gains = [f"lowers the {self.score_name} by {size}" for size in sizes] if falls else []
         gains = gains or [f"gains {size} in {self.score_name}" for size in sizes]
-        return (first, *(f"Against {common} it {gain}{luck}." for gain in gains))
+        return (first, *(f"Against always {self.baseline_answer[0]} it {gain}{luck}." for gain in gains))
 
     @property
     def _better(self) -> str:
@@ -214,7 +245,7 @@ class Comparison:
         chosen, remarks = self.recommended, []
         if chosen.is_baseline:
             return (
-                f"Every model is worse than the baseline, {self.best.name} least so "
+                f"By {self.score_name}, every model is worse than the baseline, {self.best.name} least so "
                 f"({self.score_name} {self.shown_score(self.best)}).",
             )
         if chosen.is_ensemble:
@@ -250,15 +281,19 @@ class Comparison:
         chosen, best = self.recommended, self.best
         loss = self.against_best(chosen)
         size = "less than 0.001" if _is_nothing(loss) else plus_minus(loss.mean, loss.standard_error)
-        more = f"{best.name} scores {size} {self._better}"
+        more = f"{best.name} scores {'the same' if is_tie(loss) else f'{size} {self._better}'}"
         index = self._models.index(best)
         if any(self.verdict.beating) and not self.verdict.beating[index]:
             return f"{more}, but is not recommended: it does not clearly beat the baseline."
         if not best.certificates.holds:
             return f"{more}, but is not recommended: a certificate of its fit does not hold."
-        return (
-            f"{more}, which is within the noise of the folds; {chosen.name} is the simplest model that close."
-        )
+        close = "" if is_tie(loss) else ", which is within the noise of the folds"
+        return f"{more}{close}; {chosen.name} is the simplest model that close."
+
+
+def is_tie(loss: Difference) -> bool:
+    """Whether two methods have the same mean score, but for rounding."""
+    return abs(loss.mean) < TIE
 
 
 def _is_nothing(loss: Difference) -> bool:

@@ -74,7 +74,10 @@ class Question:
 
 BASELINES: dict[str, tuple[type, str]] = {
     "regression": (DummyRegressor, "Always answers the mean of the target; what any model must beat."),
-    "classification": (DummyClassifier, "Always names the commonest class; what any model must beat."),
+    "classification": (
+        DummyClassifier,
+        "Always names the commonest class, with the shares of all; what any model must beat.",
+    ),
 }
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from assay.kernels import Kernel
 from assay.losses import SidedLoss
+from assay.solvers.rkhs.at_once.free_rows import LARGEST, MANY, cost_of_free, maximise_over_free
+from assay.solvers.rkhs.at_once.interior import interior_point
 from assay.solvers.rkhs.dual import BoxDual
-from assay.solvers.rkhs.free_rows import LARGEST, MANY, cost_of_free, maximise_over_free
-from assay.solvers.rkhs.interior import interior_point
 from assay.solvers.rkhs.kernel_rows import GramLines, KernelRows
 from assay.solvers.rkhs.loops import (
     MAX_VIOLATING_PAIR,

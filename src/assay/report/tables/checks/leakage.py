@@ -78,7 +78,9 @@ def alarms(data: Data, task: Task, known: Sequence[Association] | None = None) -
 def _told(relation: Relation, data: Data) -> str:
     target, names = short(str(data.target)), [short(name) for name, _ in relation.terms]
     if relation.formula:
-        them = f"{target} is {relation.formula}: together they give it away"
+        few = relation.n_otherwise
+        but = f" in all but {few} row{'s' * (few > 1)}" if few else ""
+        them = f"{target} is {relation.formula}{but}: together they give it away"
     else:
         more = len(names) - MOST_NAMED
         listed = ", ".join(map(repr, names[: MOST_NAMED if more > 0 else -1]))

@@ -34,6 +34,10 @@ ROWS_PER_COLUMN = 5
 """With fewer rows per column, a fit of the columns looks exact by chance."""
 
 
+MOST_ROBUST, ROBUST_ROWS, OTHERWISE, STEPS = 100, 2000, 0.05, 4
+"""Columns and rows among which a sum is looked for that a few rows do not keep; the share of these at most;
+rounds of it."""
+
 NEAR_ONE, SHIFT = 1e-3, 1e-3
 """A multiple that is so near to ±1 is one; a constant below this share of the greatest value is none."""
 
@@ -45,6 +49,7 @@ class Relation(NamedTuple):
     terms: tuple[tuple[str, float], ...]  # columns and their multiples
     product: bool = False  # whether it holds for the logarithms: a product of powers
     shifted: bool = False  # whether there is a constant
+    n_otherwise: int = 0  # rows that do not keep it, where these are few
 
     @property
     def formula(self) -> str:
@@ -152,7 +157,36 @@ def together(columns: NumberColumns, target: str) -> Relation | None:
         some = [names[place] for place in positive]
         chosen = alone(_chosen, some, np.log(table[:, positive]), np.log(y), target)
         chosen = None if chosen is None else chosen._replace(product=True)
-    return chosen
+    return alone(_but_for_few_rows, columns, target) if chosen is None else chosen
+
+
+def _but_for_few_rows(columns: NumberColumns, target: str) -> Relation | None:
+    """A sum of a few columns that all but a few rows keep: these hide it from squares.
+
+    Least squares of the rows that they miss least, again and again (least trimmed squares), leave those rows
+    aside. What remains must be a sum that people write: multiples near ±1 are no chance.
+    """
+    names, table, y = columns
+    if y is None or len(names) > MOST_ROBUST or len(y) < ROWS_PER_COLUMN * len(names):
+        return None
+    every = slice(None, None, -(-len(y) // ROBUST_ROWS))
+    unit, aim = _standardised(table[every])[0], y[every]
+    design = np.column_stack([np.full(len(aim), 1 / np.sqrt(len(aim))), unit])
+    kept = np.arange(len(aim))
+    for _ in range(STEPS):
+        weights = np.linalg.lstsq(design[kept], aim[kept], rcond=None)[0]
+        miss = np.abs(aim - design @ weights)
+        kept = np.sort(np.argsort(miss, kind="stable")[: int(np.ceil((1 - OTHERWISE) * len(aim)))])
+    kept = np.arange(len(y))[every][kept]
+    found = _chosen(names, table[kept], y[kept], target)
+    if found is None or not found.formula:
+        return None
+    terms = np.column_stack([np.sign(weight) * table[:, names.index(name)] for name, weight in found.terms])
+    off = y - terms.sum(axis=1)
+    middle = np.median(off)
+    most = max(NEAR_ONE * float(np.std(y[kept])), float(np.quantile(np.abs(off - middle), 1 - OTHERWISE)))
+    n_otherwise = int((np.abs(off - middle) > 2 * most).sum())
+    return found._replace(n_otherwise=n_otherwise) if n_otherwise else None
 
 
 def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Relation | None:

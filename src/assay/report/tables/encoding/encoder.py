@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.report.errors import ReportError
 from assay.report.tables.encoding.cells import cells, days_of, finite, read_numbers, read_words
 from assay.report.tables.encoding.gower import NOMINAL, ShareCode, gower_scales
+from assay.report.tables.encoding.marks import MAX_LEVELS, n_marked_levels
 from assay.report.tables.encoding.packing import packed, unpacked
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
 from assay.report.tables.schema import Column, by_frequency
@@ -34,13 +35,6 @@ __all__ = [
     "read_numbers",
     "read_words",
 ]
-
-MAX_LEVELS, FEWEST_LEVELS = 30, 3
-"""Levels of a category with a mark of their own, at most and however many categories there are; rarer ones
-share one."""
-
-WORK_OF_MARKS = 2e11
-"""Rows times the square of the number of marks, what second moments cost: beyond, fewer levels are marked."""
 
 DAYS_OF_YEAR = 365.2425
 
@@ -173,22 +167,6 @@ class DateCode:
         return np.column_stack([(days - self.first) / DAYS_OF_YEAR, np.cos(angle), np.sin(angle), weekend])
 
 
-def n_marked_levels(n_rows: int, columns: Sequence[Column]) -> int:
-    """How many levels of each category have a mark of their own in a table of so many rows.
-
-    Examples
-    --------
-    >>> words = Column("town", "categorical", 0, 40)
-    >>> [n_marked_levels(2000, [words] * count) for count in (100, 500, 2000)]
-    [30, 20, 5]
-    """
-    n_columns = sum(column.kind == "categorical" for column in columns)
-    if not n_columns or not n_rows:
-        return MAX_LEVELS
-    most = np.sqrt(WORK_OF_MARKS / n_rows) / n_columns
-    return int(np.clip(most, FEWEST_LEVELS, MAX_LEVELS))
-
-
 Code: TypeAlias = NumericCode | LevelCode | OrderCode | DateCode | ShareCode
 
 CODES: dict[str, type[Code]] = {
@@ -198,7 +176,6 @@ CODES: dict[str, type[Code]] = {
     "ordinal": OrderCode,
     "date": DateCode,
 }
-
 
 PACKED: dict[str, type] = {"columns": tuple, "codes_": list, "feature_names_out_": list}
 """What encoders have for each column is one text in a file."""

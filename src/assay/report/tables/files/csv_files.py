@@ -28,6 +28,10 @@ UNNAMED = "Unnamed: 0"
 """What pandas calls a first column that has no name."""
 
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?(\d+|\d{1,3}([.\u00a0\u202f '’]\d{3})+),\d+\s*$")
+THOUSANDS = re.compile(r"^\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*$")
+DECIMAL_POINT = re.compile(r"^\s*[-+]?(?!\d{1,3}(\.\d{3})+\s*$)\d+\.\d+\s*$")
+"""Of a number whose point does not group thousands."""
+
 NOTHING = (
     *("NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
@@ -151,7 +155,7 @@ def sniff(head: bytes, name: str, reading: Reading | None = None) -> Dialect:
     separator, skip = _parted(lines[:200], reading or Reading(), name, notes)
     fields = [line for line in csv.reader(lines[skip : skip + 200], delimiter=separator) if line] or [[]]
     cells = [cell for line in fields[1:] for cell in line]
-    commas = separator != "," and any(DECIMAL_COMMA.match(cell) for cell in cells)
+    commas = separator != "," and _has_decimal_commas(cells)
     header = not fields[0] or not all(NUMBER.fullmatch(field.strip()) for field in fields[0])
     if not header:
         notes.append("The first line holds numbers, not names: the columns were numbered.")
@@ -160,6 +164,14 @@ def sniff(head: bytes, name: str, reading: Reading | None = None) -> Dialect:
     if commas:
         notes.append("Decimal commas were read as decimal points.")
     return Dialect(encoding, separator, "," if commas else ".", header, tuple(notes), skip)
+
+
+def _has_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether a comma begins the decimals: not where it groups thousands beside decimal points."""
+    with_comma = [cell for cell in cells if DECIMAL_COMMA.match(cell)]
+    if not all(THOUSANDS.match(cell) for cell in with_comma):
+        return True
+    return bool(with_comma) and not any(DECIMAL_POINT.match(cell) for cell in cells)
 
 
 def _parted(lines: Sequence[str], reading: Reading, name: str, notes: list[str]) -> tuple[str, int]:

@@ -41,6 +41,22 @@ class Reading(NamedTuple):
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, (list, tuple))}
         return cls(**{**values, **lists})
 
+    def unused(self, kind: str) -> tuple[str, ...]:
+        """A sentence on what a file of some kind has no use for.
+
+        Examples
+        --------
+        >>> Reading(sheet="2").unused("CSV")
+        ('--sheet changes nothing: it is for workbooks.',)
+        """
+        skipped, separated, sheeted = (value is not None for value in (self.skip, self.separator, self.sheet))
+        told = {
+            "--skip changes nothing: it is for text and workbooks.": skipped and kind not in ("CSV", "Excel"),
+            "--separator changes nothing: it is for text.": separated and kind != "CSV",
+            "--sheet changes nothing: it is for workbooks.": sheeted and kind != "Excel",
+        }
+        return tuple(sentence for sentence, is_so in told.items() if is_so)
+
     def check(self, table: str, names: Sequence[str]) -> None:
         """Refuse a column that is not there, with the nearest that is."""
         of_na = [item.partition("=")[0] for item in self.na if re.fullmatch(r"\w[^=]*=[^=]*", item)]

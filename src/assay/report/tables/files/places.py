@@ -103,7 +103,8 @@ def not_there(name: str, path: Path, embedded: list[str]) -> ReportError:
         tables = [item.name for item in sorted(path.iterdir()) if item.name.lower().endswith(TEXT_ENDINGS)]
         example = f", such as {path / tables[0]}" if tables else ""
         return ReportError(
-            f"{name} is a folder without Parquet files; give one CSV, Excel, Parquet or Arrow file{example}."
+            f"{name} is a folder without Parquet files; give one CSV, JSON, Excel, Parquet or Arrow "
+            f"file{example}."
         )
     near = []
     with suppress(OSError):

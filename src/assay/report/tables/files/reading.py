@@ -137,7 +137,7 @@ def read_table(
         meant.frame,
         row_names=row_names,
         source=where,
-        notes=(*notes, *told, *meant.notes),
+        notes=(*notes, *reading.unused(kind), *told, *meant.notes),
         unread=unread,
         reading=reading,
         missing=meant.missing,

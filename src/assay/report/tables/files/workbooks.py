@@ -50,10 +50,16 @@ def _rows(place: Path, name: str, reading: Reading) -> tuple[list[list[Any]], li
         sheets = book.sheet_names
         chosen = _sheet(sheets, name, reading.sheet)
         tried = [chosen] if chosen is not None else sheets
+        sizes = []
         for sheet in tried:
             rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-            if sum(filled(row) > 0 for row in rows) > 1 or len(tried) == 1:
+            counts = [filled(row) for row in rows]
+            sizes.append((sum(count > 1 for count in counts), sum(count > 0 for count in counts)))
+            if sizes[-1][0] > 2:  # notes fill one cell per row, and few rows
                 break
+        else:  # none is much of a table: the one that is most
+            sheet = tried[max(range(len(tried)), key=sizes.__getitem__)]
+            rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     except calamine.PasswordError as error:
         raise ReportError(f"{name} is locked with a password; save it without one.") from error
     except (calamine.CalamineError, OSError) as error:

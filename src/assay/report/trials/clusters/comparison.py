@@ -35,7 +35,7 @@ from assay.report.trials.clusters.trial import (
     encode,
     one_group,
 )
-from assay.report.trials.comparison import Comparison
+from assay.report.trials.comparison import Comparison, is_tie
 from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.roster import roster
 from assay.report.wording import joined, plus_minus
@@ -205,13 +205,12 @@ class ClusteringComparison(Comparison):
         if chosen is best:
             return ()
         loss = self.against_best(chosen)
-        if not best.certificates.holds:
-            return (f"{best.name} scores more, but its certificates do not all hold.",)
         size = plus_minus(loss.mean, loss.standard_error) if loss.mean >= 0.0005 else "less than 0.001"
-        return (
-            f"{best.name} scores {size} more, which is within the noise of the rows; {chosen.name} is the "
-            "simplest method that close.",
-        )
+        size = "the same" if is_tie(loss) else f"{size} more"
+        if not best.certificates.holds:
+            return (f"{best.name} scores {size}, but its certificates do not all hold.",)
+        close = "" if is_tie(loss) else ", which is within the noise of the rows"
+        return (f"{best.name} scores {size}{close}; {chosen.name} is the simplest method that close.",)
 
     def _number_remarks(self) -> tuple[str, ...]:
         """What other criteria say about the number of groups."""

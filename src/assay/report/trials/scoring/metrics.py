@@ -184,6 +184,9 @@ KNOWN = {
 }
 """Metrics that need no further word; the first of a task is its own."""
 
+OF_PROBABILITIES = {metric.name for metric in (AUC, LOG_LOSS, BRIER)}
+"""Names of the scores that judge probabilities."""
+
 SHOWN = {"regression": (RMSE, MAE), "classification": (BALANCED, AUC, LOG_LOSS, BRIER)}
 """Measures beside the score, in this order."""
 

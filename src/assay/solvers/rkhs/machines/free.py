@@ -1,6 +1,6 @@
 """All free rows of a small machine solved for at once: a Cholesky factor of a few dozen rows, in place.
 
-LAPACK is faster from some hundreds of rows on, and called from Python; see `assay.solvers.rkhs.free_rows`.
+LAPACK is faster from some hundreds of rows on, and called from Python; see `rkhs.at_once.free_rows`.
 """
 
 import numpy as np

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay.rows import one_blas_thread
+from assay.solvers.rkhs.at_once.many_free import conjugate_step, times
 from assay.solvers.rkhs.dual import BoxDual
-from assay.solvers.rkhs.many_free import conjugate_step, times
 from assay.solvers.rkhs.problem import Array
 
 LARGEST = 3000

@@ -1,0 +1,32 @@
+"""How many levels of a category are told apart by marks of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.report.tables.schema import Column
+
+MAX_LEVELS, FEWEST_LEVELS = 30, 3
+"""Levels of a category with a mark of their own, at most and however many categories there are; rarer ones
+share one."""
+
+WORK_OF_MARKS = 2e11
+"""Rows times the square of the number of marks, what second moments cost: beyond, fewer levels are marked."""
+
+
+def n_marked_levels(n_rows: int, columns: Sequence[Column]) -> int:
+    """How many levels of each category have a mark of their own in a table of so many rows.
+
+    Examples
+    --------
+    >>> words = Column("town", "categorical", 0, 40)
+    >>> [n_marked_levels(2000, [words] * count) for count in (100, 500, 2000)]
+    [30, 20, 5]
+    """
+    n_columns = sum(column.kind == "categorical" for column in columns)
+    if not n_columns or not n_rows:
+        return MAX_LEVELS
+    most = np.sqrt(WORK_OF_MARKS / n_rows) / n_columns
+    return int(np.clip(most, FEWEST_LEVELS, MAX_LEVELS))
