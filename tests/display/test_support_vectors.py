@@ -179,6 +179,27 @@ def test_the_path_shows_support_vectors_norm_and_loss_of_machines_fitted_elsewhe
         assert losses[place] == pytest.approx(slack, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("form", "names"),
+    [("ovo", ["a or b", "a or c", "b or c"]), ("ovr", ["a or another", "b or another", "c or another"])],
+)
+def test_the_path_of_several_machines_names_them(clouds, form, names):
+    X, _ = clouds
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.7, 0.7])]
+    model = SVC(multi_class=form).fit(X, y)
+    ax = model.plot(X, y, kind="path", Cs=[0.1, 1.0])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
+    norms = ax.child_axes[1].lines
+    for place, name in enumerate(names):
+        (color,) = (each.get_color() for each in ax.lines if each.get_label() == name)
+        assert norms[place].get_color() == color
+        np.testing.assert_allclose(norms[place].get_ydata()[1], model.rkhs_norm_[place], rtol=1e-3)
+    rest = y == "a"
+    other = rest | (y == "b") if form == "ovo" else np.ones(len(y), dtype=bool)
+    alone = SVC(gamma=model.kernel_.gamma).fit(X[other], rest[other])
+    assert norms[0].get_ydata()[1] == pytest.approx(alone.rkhs_norm_[0], rel=1e-3)
+
+
 def test_the_dual_rises_to_the_primal_and_weights_are_those_of_the_fit(clouds):
     X, y = clouds
     model = SVC(history=True).fit(X, y)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay.kernel_machines import KernelERM, KernelRidge
 from assay.kernels import Gaussian
-from assay.losses import Quantile
+from assay.losses import Loss, Quantile
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +144,34 @@ def test_the_norm_is_that_of_the_function_however_small_the_penalty(rows, kernel
 def test_what_has_no_solution_is_refused_in_a_sentence(rows, loss, target, words):
     with pytest.raises(ValueError, match=words):
         KernelERM(loss).fit(rows[0], target)
+
+
+class Quartic(Loss):
+    """−f⁴, whatever the target: it falls faster than ‖h‖² rises."""
+
+    convex = False
+
+    def value(self, y, prediction):
+        return -(prediction**4)
+
+    def gradient(self, y, prediction):
+        return -4 * prediction**3
+
+    def curvature(self, y, prediction):
+        return -12 * prediction**2
+
+    def conjugate(self, y, slope):
+        return np.full_like(slope, np.inf)
+
+    def constant_minimiser(self, y, sample_weight=None):
+        return np.inf
+
+
+@pytest.mark.spec("sangnier/T-1.4.3-b")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_risk_without_a_lower_bound_is_refused_with_the_way_it_falls(rows, fit_intercept):
+    with pytest.raises(ValueError, match=r"Quartic is unbounded below: along t k\(x, ·\) .* convex loss"):
+        KernelERM(Quartic(), fit_intercept=fit_intercept).fit(*rows[::2])
 
 
 def test_a_cost_beyond_the_digits_of_the_gap_has_not_converged():

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 
 from assay.datasets import TwoMoons
 from assay.display import ErrorSurfaceDisplay, FrontierDisplay, WidthAccuracyDisplay
-from assay.kernel_machines import KernelLogisticRegression, KernelRidge
+from assay.kernel_machines import SVC, KernelLogisticRegression, KernelRidge
 from assay.kernels import Gaussian
 
 
@@ -161,7 +161,7 @@ def test_accuracy_along_the_width(moons, fitted):
 @pytest.mark.spec("peyre/X9")
 def test_the_error_surface_has_its_least_point_at_the_choice(moons):
     X, y = moons
-    for model in (KernelLogisticRegression(), KernelRidge(kernel="rbf")):
+    for model in (KernelLogisticRegression(), SVC(), KernelRidge(kernel="rbf")):
         options = (
             {"Cs": [0.1, 10.0]}
             if model is not None and hasattr(model, "C")
@@ -169,6 +169,11 @@ def test_the_error_surface_has_its_least_point_at_the_choice(moons):
         )
         chosen = model.select(X, y, gammas=[0.1, 1.0, 10.0], **options)
         surface = ErrorSurfaceDisplay.from_selection(chosen)
+        assert list(surface.gammas) == [0.1, 1.0, 10.0]
+        assert surface.names[0] == surface.ax_.get_ylabel() == "gamma"
+        for pair, error in zip(chosen.values, chosen.curve, strict=True):
+            place = surface.gammas == pair["gamma"], surface.penalties == pair[surface.names[1]]
+            assert surface.errors[place] == error
         row, column = np.unravel_index(np.nanargmin(surface.errors), surface.errors.shape)
         assert (surface.gammas[row], surface.penalties[column]) == surface.chosen
         # The star is in the middle of its cell, and every cell is whole, on logarithmic axes.
@@ -178,6 +183,8 @@ def test_the_error_surface_has_its_least_point_at_the_choice(moons):
         np.testing.assert_allclose(middles[row, column], np.log(surface.chosen[::-1]), atol=1e-9)
         np.testing.assert_allclose(np.log([ax.get_xlim(), ax.get_ylim()]).T, corners[[0, -1], [0, -1]])
         assert chosen.model.certificates_.holds
+    with pytest.raises(ValueError, match="needs a kernel whose width is chosen"):
+        ErrorSurfaceDisplay.from_selection(SVC(kernel="linear").select(X, y, Cs=[0.1, 1.0]))
 
 
 def test_selection_measures_what_a_refit_of_each_fold_gives(moons):

@@ -228,6 +228,14 @@ def test_slacks_that_are_rounding_are_no_damage():
     assert not model.certify(rows).holds
 
 
+def test_the_smallest_weight_there_is_leaves_every_slack_a_number():
+    weight = np.ones(150)
+    weight[7] = 5e-324
+    model = OneClassSVM(gamma=1.0).fit(X, sample_weight=weight)
+    short = np.maximum(-model.decision_function(X), 0)
+    assert_allclose(model.slack_, short, atol=1e-6 * model.offset_[0])
+
+
 def test_a_dual_point_that_misses_its_sums_is_charged_for_what_must_move():
     # ‖h + m k‖ is at most ‖h‖ + m κ: the dual value of the point made feasible is below that of ‖h‖ alone.
     model = OneClassSVM(nu=0.3, gamma=1.0).fit(X)
@@ -239,3 +247,16 @@ def test_a_dual_point_that_misses_its_sums_is_charged_for_what_must_move():
     # In units of the level: the objective falls by level · moved, the dual by ‖h‖ κ m and (κ m)² / 2.
     charged = (norm * moved + 0.5 * moved**2 - level * moved) / abs(model.primal_value_[0] - level * moved)
     assert after - before == pytest.approx(charged, rel=0.05)
+
+
+def test_a_tube_whose_dual_point_misses_its_sums_is_charged_for_the_targets_too():
+    # Σ ν y may fall by as much as the largest |y|, counted from the middle, for all that must move.
+    model = NuSVR(nu=0.3, gamma=1.0).fit(X, Y)
+    before = model.certify(X, Y).named("relative duality gap of the share").value
+    model.nu = 0.3 * (1 + 1e-4)
+    after = model.certify(X, Y).named("relative duality gap of the share").value
+    moved, norm, level = 1e-4 * 0.3 * len(X), model.rkhs_norm_[0], model.epsilon_
+    charged = norm * moved + 0.5 * moved**2 + 0.5 * np.ptp(Y) * moved + level * moved
+    # The objective of the share is that of the tube and its width.
+    objective = model.primal_value_[0] + level * 0.3 * len(X)
+    assert after - before == pytest.approx(charged / objective, rel=0.01)

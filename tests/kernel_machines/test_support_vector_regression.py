@@ -123,10 +123,10 @@ def test_a_tube_of_no_width_is_median_regression(waves):
     np.testing.assert_allclose(median.predict(X), model.predict(X), atol=1e-3)
     np.testing.assert_allclose(median.predict(X), K @ nu + median.intercept_[0], atol=5e-3)
     outlier = y.copy()
-    outlier[25] += 1000.0
-    if y[25] > median.predict(X)[25]:
-        moved = KernelQuantileRegressor(C=2 * C, gamma=0.8, tol=1e-10).fit(X, outlier)
-        np.testing.assert_allclose(moved.predict(X), median.predict(X), atol=1e-3)  # robust
+    above = np.argmax(y - median.predict(X))
+    outlier[above] += 1000.0  # a row above the curve may go as far up as it likes
+    moved = KernelQuantileRegressor(C=2 * C, gamma=0.8, tol=1e-10).fit(X, outlier)
+    np.testing.assert_allclose(moved.predict(X), median.predict(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.8])

@@ -144,14 +144,33 @@ def test_every_row_is_where_its_coefficient_says(moons):
 
 
 @pytest.mark.spec("sangnier/T-1.4.6-a")
-def test_violations_tell_the_row_whose_label_was_swapped(moons):
+def test_a_swapped_label_violates_by_its_distance_from_the_margin(moons):
     X, y = moons
     model = SVC(C=2.0, gamma=0.5).fit(X, y)
-    sure = int(np.argmax(y * model.decision_function(X)))
+    value = y * model.decision_function(X)
+    sure = int(np.argmax(value))
     swapped = y.copy()
     swapped[sure] *= -1
     assert model.certify(X, y).holds
-    assert not model.certify(X, swapped).holds
+    damaged = model.certify(X, swapped).named("KKT violation")
+    assert not damaged.holds
+    assert damaged.value == pytest.approx(1 + value[sure])  # outside, where only y f ≥ 1 has α = 0
+
+
+@pytest.mark.spec("sangnier/T-1.4.6-a")
+def test_violations_of_a_stopped_machine_are_told_row_by_row(moons):
+    X, y = moons
+    with pytest.warns(match="stopped after 12 steps"):
+        model = SVC(C=0.5, gamma=0.5, working_set="random", random_state=0, max_iter=12).fit(X, y)
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
+    short = 1 - y * model.decision_function(X)
+    # α = 0 ⇒ y f ≥ 1, α = C ⇒ y f ≤ 1, and y f = 1 between.
+    expected = np.maximum(np.where(alpha < 0.5, short, 0), np.where(alpha > 0, -short, 0)).clip(min=0)
+    assert {0.0, 0.5} < set(alpha)
+    assert np.sum(expected > 0.1) > 5
+    np.testing.assert_allclose(model.kkt_violations_, expected, atol=1e-9)
+    assert not model.certificates_.named("KKT violation").holds
 
 
 @pytest.mark.spec("sangnier/M-1.4.6-a", "sangnier/T-1.4.6-a")
@@ -258,29 +277,43 @@ def test_the_rule_of_one_standard_error_takes_the_least_cost_that_errs_as_little
 
 
 @pytest.mark.spec("sangnier/M-1.4.7-a", "sangnier/T-1.4.7-a", "wei/M8.11")
-def test_ball_budget_and_penalty_are_three_names_of_one_machine(moons):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_ball_budget_and_penalty_are_three_names_of_one_machine(moons, intercept):
     X, y = moons
-    penalised = SVC(C=0.7, gamma=0.5, fit_intercept=False, tol=1e-12).fit(X, y)
-    ball = SVC(radius=float(penalised.rkhs_norm_[0]), gamma=0.5, fit_intercept=False).fit(X, y)
-    budget = SVC(budget=float(penalised.slack_.sum()), gamma=0.5, fit_intercept=False).fit(X, y)
+    options = {"gamma": 0.5, "fit_intercept": intercept}
+    penalised = SVC(C=0.7, tol=1e-12, **options).fit(X, y)
+    ball = SVC(radius=float(penalised.rkhs_norm_[0]), **options).fit(X, y)
+    budget = SVC(budget=float(penalised.slack_.sum()), **options).fit(X, y)
     for model in (ball, budget):
         assert pytest.approx(0.7, rel=1e-3) == model.C_
         np.testing.assert_allclose(model.decision_function(X), penalised.decision_function(X), atol=1e-4)
         assert model.certify(X, y).holds
     assert ball.rkhs_norm_[0] == pytest.approx(penalised.rkhs_norm_[0], rel=1e-5)
-    # No function of the ball has a smaller mean loss: a general solver over ‖h‖ ≤ c.
-    K = Gaussian(0.5).gram(X)
-    root = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
-    c = penalised.rkhs_norm_[0]
-
-    def loss(v):
-        return np.maximum(0, 1 - y * (root @ v)).mean()
-
-    rng = np.random.default_rng(0)
-    mine = loss(np.linalg.solve(root, ball.decision_function(X)))
-    for _ in range(200):
-        v = np.linalg.solve(root, ball.decision_function(X)) + 0.05 * rng.normal(size=len(y))
-        assert loss(v * min(1, c / np.linalg.norm(v))) >= mine - 1e-6
+    # A general solver over ‖h‖ ≤ c and b, with the slacks as variables, has the same mean loss.
+    n, c = len(y), penalised.rkhs_norm_[0]
+    values, vectors = np.linalg.eigh(Gaussian(0.5).gram(X))
+    root = vectors * np.sqrt(values.clip(min=0))
+    rows = np.column_stack([y[:, None] * root, y * intercept, np.eye(n)])
+    mean = np.r_[np.zeros(n + 1), np.full(n, 1 / n)]
+    result = optimize.minimize(
+        lambda p: mean @ p,
+        np.r_[np.zeros(n + 1), np.ones(n)],
+        jac=lambda p: mean,
+        bounds=[(None, None)] * (n + 1) + [(0, None)] * n,
+        constraints=[
+            {"type": "ineq", "fun": lambda p: rows @ p - 1, "jac": lambda p: rows},
+            {
+                "type": "ineq",
+                "fun": lambda p: c**2 - p[:n] @ p[:n],
+                "jac": lambda p: np.r_[-2 * p[:n], np.zeros(n + 1)],
+            },
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-10},
+    )
+    assert result.success
+    mine = np.maximum(0, 1 - y * ball.decision_function(X)).mean()
+    assert mine == pytest.approx(result.fun, rel=1e-4)
 
 
 @pytest.mark.spec("sangnier/X21-1.1")
@@ -296,7 +329,7 @@ def test_hinge_gives_few_support_vectors_where_logistic_has_all_rows(moons):
     logistic = LogisticRegression(C=1.0).fit(X, y)
     slopes = 1 / (1 + np.exp(y * logistic.decision_function(X)))  # the dual point of logistic regression
     assert np.all(slopes > 0)
-    assert not hasattr(model, "predict_proba") or model.probability is not True
+    assert not hasattr(model, "predict_proba")
 
 
 @pytest.mark.parametrize("options", [{}, {"decision_function_shape": "ovo"}, {"break_ties": True}])

@@ -7,6 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 from assay.kernel_machines import SVC, SVR
+from assay.kernel_machines.support_vectors import uniqueness
+from assay.kernel_machines.support_vectors.machine import MachineData
+from assay.kernels import Linear
+from assay.losses import Hinge
+from assay.solvers.rkhs.problem import RKHSProblem
 
 
 def largest_range(rows, box, dual_value, target, epsilon):
@@ -117,3 +122,50 @@ def test_beyond_so_many_rows_it_is_decided_where_few_span_the_others_and_left_op
     assert not wrong.certify(rows, y).holds
     monkeypatch.setattr("assay.kernel_machines.support_vectors.uniqueness.LARGEST", 2000)
     assert free.fit(rows, y).alpha_unique_.tolist() == [True]
+
+
+# What is rounding, from either side.
+
+
+@pytest.mark.parametrize(("away", "unique"), [(1e-7, False), (1e-5, True)])
+def test_rows_off_the_margin_by_more_than_rounding_do_not_move(away, unique):
+    rows = np.array([[-1.0, 0.0], [1.0, 0.0], [1.0 + away, 1.0], [1.0 + away, -1.0]])
+    # A kept history takes the machine past the compiled call of small ones, which decides by itself.
+    model = SVC(kernel="linear", C=10.0, tol=1e-13, history=True).fit(rows, [0, 1, 1, 1])
+    assert model.alpha_unique_.tolist() == [unique]
+
+
+def test_a_small_coefficient_that_is_not_rounding_may_fall():
+    # ν₃ + 2ν₄ = 0.001: either may give way to the other, though both are a ten-millionth of the box.
+    rows = np.array([[-1.0, 0.0], [1.0, -0.002], [1.0, 1.0], [1.0, 2.0]])
+    model = SVC(kernel="linear", C=1e4, tol=1e-13).fit(rows, [0, 1, 1, 1])
+    coef = np.zeros(4)
+    coef[model.support_] = model.dual_coef_[0]
+    assert coef[2] + 2 * coef[3] == pytest.approx(1e-3, rel=1e-2)
+    assert model.alpha_unique_.tolist() == [False]
+
+
+@pytest.mark.parametrize(("apart", "count"), [(1e-15, 1), (5e-14, 0)])
+def test_two_kernels_are_one_where_rounding_alone_parts_them(apart, count):
+    gram = np.array([[1.0, 1.0 - apart], [1.0 - apart, 1.0]])
+    basis = uniqueness.dependences(gram, balanced=False)
+    assert basis.shape == (2, count)
+    np.testing.assert_allclose(gram @ basis, 0, atol=1e-14)
+
+
+@pytest.mark.parametrize(("height", "dependent"), [(1e-6, True), (3e-5, False)])
+def test_one_row_out_of_the_plane_that_the_others_span_is_seen(monkeypatch, height, dependent):
+    monkeypatch.setattr(uniqueness, "TRIED", 20)
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.normal(size=(60, 2)), np.zeros(60)])
+    rows[1, 2] = height  # a row that is not among those tried
+    data = MachineData(np.arange(60), RKHSProblem(Hinge(), np.ones(60), np.ones(60), False), rows, None)
+    assert uniqueness.are_dependent(Linear(), data, np.arange(60), balanced=False) == dependent
+
+
+def test_many_kernels_that_are_nearly_of_few_features_are_independent(monkeypatch):
+    monkeypatch.setattr(uniqueness, "TRIED", 20)
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.normal(size=(60, 2)), 4e-6 * np.eye(60)])
+    data = MachineData(np.arange(60), RKHSProblem(Hinge(), np.ones(60), np.ones(60), False), rows, None)
+    assert not uniqueness.are_dependent(Linear(), data, np.arange(60), balanced=False)

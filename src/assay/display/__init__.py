@@ -85,6 +85,7 @@ from assay.display.discriminant.frontier import FrontierDisplay, FrontierPanelsD
 from assay.display.discriminant.outlier import OutlierTiltDisplay
 from assay.display.discriminant.pictures import AxesDisplay, RowWeightsDisplay, WhitenedDisplay
 from assay.display.discriminant.projections import ProjectedDensitiesDisplay
+from assay.display.kernel_curves import CurvePanelsDisplay, plot_curves
 from assay.display.kernel_features import (
     CentroidDistancesDisplay,
     FrequencyLengthsDisplay,
@@ -209,6 +210,7 @@ __all__ = [
     "ConvexSetDisplay",
     "CostPanelsDisplay",
     "CurveDisplay",
+    "CurvePanelsDisplay",
     "DecisionCostsDisplay",
     "Default",
     "DendrogramDisplay",
@@ -328,6 +330,7 @@ __all__ = [
     "plot_color_quantization",
     "plot_convex_set",
     "plot_costs",
+    "plot_curves",
     "plot_density_rate",
     "plot_descent",
     "plot_dimension_free",

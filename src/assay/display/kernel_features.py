@@ -144,7 +144,7 @@ class LandmarksDisplay(Display, needs=("X",)):
     def _draw(self, ax: Any) -> None:
         ax.scatter(*self.points.T, s=12, color=FAINT_INK, alpha=0.4, linewidths=0)
         ax.scatter(*self.landmarks.T, s=26, color=ACCENT, linewidths=0, label="landmarks")
-        ax.legend()
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
         caption(ax, self.names[0], self.names[1], f"{len(self.landmarks)} landmarks, {self.scheme}")
 
 
@@ -220,7 +220,7 @@ class CentroidDistancesDisplay(Display):
             left = np.arange(n_classes) + (place - (n_classes - 1) / 2) * width
             ax.bar(left, row, width=0.9 * width, color=color, label=shortened(self.names[place], 16))
         ax.set_xticks(range(n_classes), [shortened(name, 16) for name in self.names])
-        ax.legend(title="from class")
+        ax.legend(title="from class", loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
         words = "to its own centroid: root mean square of the rows"
         caption(ax, "centroid of class", "distance in the RKHS", words)
 

@@ -176,9 +176,7 @@ def _mark(ax: Any, places: Any, inside: NDArray) -> None:
 
 def _title(model: Any) -> str:
     share = float(model.error_share_[0])
-    return (
-        f"{kernel_name(model)} kernel, ν = {model.nu:g}: {share:.1%} of the rows of the fit beyond the edge"
-    )
+    return f"{kernel_name(model)} kernel, ν = {model.nu:g}: {share:.1%} of the fit beyond the edge"
 
 
 def _default(model: Any, X: Any, y: Any) -> str:

@@ -150,7 +150,12 @@ class ErrorSurfaceDisplay(Display):
     @classmethod
     def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
         """Read the surface off what `select` gave, and draw it: at the chosen value of a third parameter."""
-        width, penalty, *others = (name.strip() for name in selection.parameter.split(","))
+        names = [name.strip() for name in selection.parameter.split(",")]
+        width, penalty, *others = sorted(names, key=lambda name: name != "gamma")
+        if np.isnan(selection.best[width]):
+            raise ValueError(
+                "The error surface needs a kernel whose width is chosen too, such as 'rbf'; this has none."
+            )
         gammas = np.unique([pair[width] for pair in selection.values])
         penalties = np.unique([pair[penalty] for pair in selection.values])
         errors = np.full((len(gammas), len(penalties)), np.nan)

@@ -13,10 +13,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.display.base import Display
+from assay.display.plane import plain, shortened
 from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, colors, whole_numbers
 from assay.display.support_sets import BOUND, is_cornered, is_on_features, kernel_name, sets_of_fit
+from assay.kernel_machines.support_vectors.pairs import duels
 
-MOST_STEPS, N_TIMES = 2**24, 3
+MOST_STEPS, N_TIMES, MOST_NAMED = 2**24, 3, 10
 SMALLEST_SHOWN = 1e-17
 """Gaps below are drawn there: zero has no place on a logarithmic axis."""
 
@@ -32,6 +34,8 @@ class SupportPathDisplay(Display, needs=("X", "y")):
         ‖h‖, which rises with C, and the sum of the losses of the rows, which falls.
     chosen : float or None
         The cost of the model.
+    names : sequence of str
+        Of the machines, where they are several.
 
     Examples
     --------
@@ -48,11 +52,12 @@ class SupportPathDisplay(Display, needs=("X", "y")):
     rkhs_norm: NDArray
     loss: NDArray
     chosen: float | None
+    names: Sequence[str] = ()
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, Cs: Any = None, feature_names: Any = None) -> Self:
         path = estimator.path(X, y, Cs)
-        return cls._read_off(path, chosen=float(estimator.C_))
+        return cls._read_off(path, chosen=float(estimator.C_), names=_machine_names(estimator))
 
     def _draw(self, ax: Any) -> None:
         ax.axis("off")
@@ -76,6 +81,22 @@ class SupportPathDisplay(Display, needs=("X", "y")):
             if place < 2:
                 inset.set_xticklabels([])
         inset.set_xlabel("cost C" + (" (dashed: this model)" if self.chosen is not None else ""))
+        if 1 < len(self.names) <= MOST_NAMED:
+            for name, color in zip(self.names, palette, strict=True):
+                ax.plot([], [], color=color, marker="o", markersize=3.5, label=name)
+            look = {"loc": "upper left", "bbox_to_anchor": (1.01, 0.66), "borderaxespad": 0.0}
+            ax.legend(title="machine", **look)
+
+
+def _machine_names(model: Any) -> list[str]:
+    """What each of several machines tells apart."""
+    if len(model.intercept_) == 1:
+        return []
+    names = [plain(shortened(str(label), 12)) for label in model.classes_]
+    return [
+        f"{names[duel.positive]} or {'another' if duel.negative is None else names[duel.negative]}"
+        for duel in duels(len(names), against_rest=model.multi_class == "ovr")
+    ]
 
 
 class GapTimeDisplay(Display, needs=("X", "y")):

@@ -178,7 +178,7 @@ def _title(model: Any, *, flat: bool = True) -> str:
     if not isinstance(model, HardMarginSVC):
         head += f", ν = {model.nu:g}" if isinstance(model, NuSVC) else f", C = {model.C_:.3g}"
     if not flat:
-        return f"{head}: frontier on the principal plane, rows projected"
+        return f"{head}: on the principal plane"
     several = len(model.classes_) > 2
     return (
         f"{head}: {carriers(model)}" if several else f"{head}: margin 1/‖h‖ = {float(model.margin_[0]):.3g}"

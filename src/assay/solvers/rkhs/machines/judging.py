@@ -95,10 +95,10 @@ def judge_machines(  # type: ignore[no-untyped-def]
             value = products[i, 0] - products[i, 1]
             score = value + b
             norm += nu * value
-            losses[i] = cost[i] * row_terms(form, y, score)[0]
+            slack[i] = row_terms(form, y, score)[0]
+            losses[i] = cost[i] * slack[i]
             loss += losses[i]
             at_zero += cost[i] * row_terms(form, y, 0.0)[0]
-            slack[i] = losses[i] / cost[i]
             sides = row_sides(form, y)
             side = cost[i] * (sides[0] if nu >= 0.0 else sides[1])
             dual = form.epsilon * abs(nu) - nu * y + bend_of(form, nu, side)
