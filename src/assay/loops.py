@@ -168,16 +168,13 @@ class _InnerLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-class _OnlyForLoops:
-    """Stands in the place of the code that such a loop lacks: whatever is compared with it is refused."""
-
-    def __init__(self, loop: str) -> None:
-        self.loop = loop
-
-    def __eq__(self, arguments: object) -> bool:
-        raise TypeError(f"The loop {self.loop} has no code of its own: only compiled loops may call it.")
+class _NoCode(str):
+    """The name of a loop that has no code of its own; to compare it with anything is refused."""
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError(f"The loop {self} has no code of its own: only compiled loops may call it.")
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -187,11 +184,11 @@ class _InnerLowering(NativeLowering):
     _name = "inner_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower a function; Numba knows it by an entry point, a method of C that compares its arguments."""
+        """Lower a function; Numba knows it by an entry point, for which any method of C serves."""
         state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        entry = [_OnlyForLoops(state.func_id.func_qualname)].count
+        entry = [_NoCode(state.func_id.func_qualname)].count  # compares what Python hands over
         state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])
         state.reload_init.extend(state.library._reload_init)
         state["cr"] = state.cr._replace(cfunc=entry)
