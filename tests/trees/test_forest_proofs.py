@@ -102,3 +102,13 @@ def test_trees_without_any_chance_in_them_vary_by_nothing(flowers):
         certificate = proof(model.fit(X.astype(dtype), y).certify(X.astype(dtype), y), "varies")
         assert certificate.holds
         assert certificate.value <= 1e-12
+
+
+@pytest.mark.parametrize("seed", [24, 40])
+def test_trees_of_a_rare_kind_are_no_copies(seed):
+    """The root is cut in one of two groups of columns: all sixteen fresh trees may begin with the same."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 4)).round(1)
+    y = np.digitize(X[:, 0] + 0.5 * random.normal(size=200), [-0.5, 0.5])
+    model = ExtraTreesClassifier(10, random_state=seed, interaction_cst=[[0, 1], [2, 3]]).fit(X, y)
+    assert proof(model.certify(X, y), "varies").holds
