@@ -393,3 +393,12 @@ def test_criteria_drawn_cuts_and_levels_are_values_for_which_nothing_is_compiled
         kind(max_depth=2, criterion=criterion, splitter="random", random_state=0).fit(X, y)
     kind(max_leaf_nodes=4, max_features=2, categorical_features=[0], random_state=0).fit(X, y)
     assert len(grow.signatures) == compiled
+
+
+def test_columns_of_no_group_form_one():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = 0.1 * X[:, 0] + 2 * X[:, 1] + X[:, 2]
+    tree = DecisionTreeRegressor(interaction_cst=[[0]]).fit(X, y).tree_
+    seen = {frozenset(tree.feature[path[:-1]]) for path in tree.paths}
+    assert frozenset({1, 2}) in seen
+    assert not any(len(columns) > 1 for columns in seen if 0 in columns)

@@ -53,7 +53,7 @@ def telescope(trees: Trees) -> Certificate:
         "In each tree, what the splits gain is what the leaves cost less than the root.",
         "relative difference of root, leaves and gains",
         np.abs(rest / size).max(),
-        ROUNDING,
+        FIXED_POINT,
         WEI,
     )
 
