@@ -17,7 +17,7 @@ from numba.core.errors import TypingError
 from numba.extending import overload
 from numpy.testing import assert_allclose
 
-from assay.loops import LOTS, compiled, exp, exp_alike, inner, is_compiling, log
+from assay.loops import LOTS, compiled, exp, exp_alike, inner, is_compiling, lean_inner, log
 
 
 @compiled
@@ -183,6 +183,23 @@ def test_a_loop_that_only_loops_call_is_copied_into_them_and_has_no_address():
     assert made.library.get_pointer_to_function(made.fndesc.mangled_name) == 0
     (caller,) = mean.overloads.values()
     assert caller.library.get_pointer_to_function(caller.fndesc.mangled_name) != 0
+
+
+@pytest.mark.parametrize("kind", [inner, lean_inner])
+def test_a_loop_that_only_loops_call_is_refused_to_python(kind):
+    @kind
+    def total(values):
+        return values[0] + values[1]
+
+    @compiled
+    def mean(values):
+        return total(values) / 2
+
+    values = np.array([1.0, 2.0])
+    for _ in range(2):  # the second call finds it compiled
+        with pytest.raises(TypeError, match="total has no code of its own: only compiled loops may call it"):
+            total(values)
+        assert mean(values) == 1.5
 
 
 def test_settings_of_the_compiler_are_equal_where_all_their_values_are():

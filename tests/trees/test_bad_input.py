@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from assay.trees import (
     BaggingRegressor,
@@ -222,6 +223,23 @@ def test_a_leaf_minimum_above_the_rows_is_the_root_alone(model, steps):
     fitted = model.fit(X, y)
     assert (nodes_of(fitted).feature == -1).all()
     assert fitted.certify(X, y).holds
+
+
+@pytest.mark.parametrize(("worth", "asked"), [(0.1, 2), (1 / 3, 10), (1.0, 0.07)])
+@both
+def test_a_leaf_minimum_is_met_by_as_many_rows_as_weigh_it(model, worth, asked, steps):
+    """Of rows of weight 0.1 twenty weigh 2, and 7 % of 100 rows are 7, whatever floats say."""
+    X, y = steps[0][:100], steps[1][:100] + steps[0][:100, 1].round(1).clip(0, 0.3)
+    y = y if "Regressor" in type(model).__name__ else (10 * y).astype(int)
+    rows = round(asked * 100 if asked < 1 else asked / worth)
+    alike = {"bootstrap": False} if hasattr(model, "bootstrap") else {}
+    plain = clone(model).set_params(min_samples_leaf=rows, **alike)
+    weighted = clone(model).set_params(min_samples_leaf=asked, **alike)
+    weight = np.full(len(y), worth)
+    plain.fit(X, y)
+    weighted.fit(X, y, weight)
+    assert np.array_equal(nodes_of(plain).feature, nodes_of(weighted).feature)
+    assert weighted.certify(X, y, weight).holds
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])

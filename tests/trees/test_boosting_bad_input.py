@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.losses import Hinge
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 MODELS = [
@@ -162,6 +163,23 @@ def test_more_levels_than_bins_share_a_code(model):
 @both
 def test_settings_that_cannot_be_met_are_one_sentence(model, settings, words, steps):
     assert words in sentence(lambda: model.__class__(**settings).fit(*steps))
+
+
+def test_leaves_of_a_loss_that_no_search_minimises_are_refused(steps):
+    X, y = steps
+    model = HistGradientBoostingClassifier(Hinge(), line_search="leaf")
+    assert "'newton' for Hinge()" in sentence(lambda: model.fit(X, y))
+    assert model.set_params(line_search="newton", max_iter=5).fit(X, y).certify(X, y).holds
+
+
+@pytest.mark.parametrize(("worth", "asked"), [(0.1, 2), (1 / 3, 2), (1 / 3, 4), (0.7, 7)])
+def test_a_leaf_minimum_is_met_by_as_many_rows_as_weigh_it(worth, asked):
+    rows = round(asked / worth)
+    X, weight = np.arange(100.0)[:, np.newaxis], np.full(100, worth)
+    y = (X[:, 0] < rows).astype(float)
+    model = HistGradientBoostingRegressor(max_iter=1, max_leaf_nodes=2, min_samples_leaf=asked)
+    assert model.fit(X, y, weight).trees_.threshold[0] == rows - 0.5
+    assert model.certify(X, y, weight).holds
 
 
 def test_negative_counts_are_refused(steps):

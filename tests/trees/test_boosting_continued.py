@@ -180,3 +180,13 @@ def test_importance_says_what_it_lacks(noisy):
     model.set_params(subsample=0.5).fit(X, y)
     with pytest.raises(ValueError, match="data of the fit"):
         model.importance("unbiased", X[:100], y[:100])
+
+
+def test_the_unbiased_importance_adds_up_what_all_trees_gain(noisy):
+    one, two = (
+        HistGradientBoostingClassifier(max_iter=rounds, subsample=0.6, random_state=0)
+        .fit(*noisy)
+        .importance("unbiased", *noisy)
+        for rounds in (1, 2)
+    )
+    assert two.importances == pytest.approx(one.each[0] + two.each[1] / 2)

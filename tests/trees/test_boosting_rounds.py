@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import assay
+from assay.losses import SquaredHinge
 from assay.parameters import ParameterError
 from assay.rows import threads
 from assay.trees import (
@@ -205,3 +206,16 @@ def test_threads_that_grow_trees_at_the_same_time_overwrite_nothing_of_each_othe
         (*plan.memory, plan.unit, plan.drawn), (*own.memory, own.unit, own.drawn), strict=True
     ):
         assert not np.shares_memory(one, other)
+
+
+def test_scores_become_the_probabilities_that_their_loss_means():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 2))
+    y = X[:, 0] + random.normal(size=300) > 0
+    for loss, chance in (
+        ("exponential", lambda score: 1 / (1 + np.exp(-2 * score))),
+        ("log_loss", lambda score: 1 / (1 + np.exp(-score))),
+        (SquaredHinge(), lambda score: np.clip((1 + score) / 2, 0, 1)),
+    ):
+        model = HistGradientBoostingClassifier(loss, max_iter=10).fit(X, y)
+        assert model.predict_proba(X)[:, 1] == pytest.approx(chance(model.decision_function(X)), abs=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -393,3 +394,31 @@ def test_criteria_drawn_cuts_and_levels_are_values_for_which_nothing_is_compiled
         kind(max_depth=2, criterion=criterion, splitter="random", random_state=0).fit(X, y)
     kind(max_leaf_nodes=4, max_features=2, categorical_features=[0], random_state=0).fit(X, y)
     assert len(grow.signatures) == compiled
+
+
+def test_columns_of_no_group_form_one():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = 0.1 * X[:, 0] + 2 * X[:, 1] + X[:, 2]
+    tree = DecisionTreeRegressor(interaction_cst=[[0]]).fit(X, y).tree_
+    seen = {frozenset(tree.feature[path[:-1]]) for path in tree.paths}
+    assert frozenset({1, 2}) in seen
+    assert not any(len(columns) > 1 for columns in seen if 0 in columns)
+
+
+def test_all_groupings_of_eight_levels_are_tried_with_six_classes():
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        levels = random.integers(0, 8, 200)
+        y = random.integers(0, 6, 200)  # of noise the best grouping is seldom in the order of any class
+        counts = np.array([np.bincount(y[levels == level], minlength=6) for level in range(8)])
+
+        def cost(group, counts=counts):
+            inside = counts[list(group)].sum(axis=0)
+            return inside.sum() - inside @ inside / max(inside.sum(), 1)
+
+        halves = [set(half) for size in range(1, 8) for half in combinations(range(8), size)]
+        best = min(cost(half) + cost(set(range(8)) - half) for half in halves)
+        model = DecisionTreeClassifier(max_depth=1, categorical_features=[0])
+        tree = model.fit(levels[:, np.newaxis].astype(float), y).tree_
+        costs = tree.weighted_n_node_samples * tree.impurity
+        assert costs[tree.is_leaf].sum() == pytest.approx(best, rel=1e-9)

@@ -14,7 +14,9 @@ from assay.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from assay.trees.forest.outside import Outside
 from assay.trees.forest.proofs.averages import averaging
+from assay.trees.forest.proofs.certificates import margins
 from assay.trees.forest.trees import Trees
 
 NUMBERS = [
@@ -102,3 +104,44 @@ def test_trees_without_any_chance_in_them_vary_by_nothing(flowers):
         certificate = proof(model.fit(X.astype(dtype), y).certify(X.astype(dtype), y), "varies")
         assert certificate.holds
         assert certificate.value <= 1e-12
+
+
+@pytest.mark.parametrize("seed", [24, 40])
+def test_trees_of_a_rare_kind_are_no_copies(seed):
+    """The root is cut in one of two groups of columns: all sixteen fresh trees may begin with the same."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 4)).round(1)
+    y = np.digitize(X[:, 0] + 0.5 * random.normal(size=200), [-0.5, 0.5])
+    model = ExtraTreesClassifier(10, random_state=seed, interaction_cst=[[0, 1], [2, 3]]).fit(X, y)
+    assert proof(model.certify(X, y), "varies").holds
+
+
+def test_strength_correlation_and_breimans_bound_by_hand():
+    """Margins 1, ½ and 0 of two classes: s = ½, var = 1/6; a tree is right with chance ¾, var = ¾."""
+    outside = Outside(np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]), np.full(3, 4), np.empty(0))
+    result = margins(outside, np.array([0, 1, 0]), np.ones(3))
+    assert result.strength == pytest.approx(1 / 2)
+    assert result.correlation == pytest.approx((1 / 6) / (3 / 4))
+    assert result.bound == pytest.approx((2 / 9) * (3 / 4) / (1 / 4))
+
+
+def test_the_unbiased_importance_is_the_gain_per_row():
+    """One column says everything: half of all pairs differ, and no leaf has a pair that does."""
+    X = np.random.default_rng(0).normal(size=(400, 1))
+    y = (X[:, 0] > 0).astype(int)
+    model = RandomForestClassifier(40, random_state=0).fit(X, y)
+    assert model.importance("unbiased", X, y).importances[0] == pytest.approx(0.5, abs=0.02)
+    assert RandomForestRegressor(8, random_state=0).fit(X, y).importance("unbiased", X, y).importances[
+        0
+    ] == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gains_telescope_beside_an_outlier(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(300, 4))
+    y = 2 * X[:, 0] + X[:, 1] ** 2
+    y[7] = 1e12
+    model = RandomForestRegressor(8, random_state=seed).fit(X, y)
+    assert model.certificates_.holds
+    assert model.certify(X, y).holds

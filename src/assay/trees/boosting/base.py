@@ -27,6 +27,7 @@ from assay.trees.boosting.boost import (
     least_curvature,
     loss_scale_of,
     noise_per_curvature,
+    searches_residuals,
     side_by_side,
 )
 from assay.trees.boosting.ensemble import BoostedTrees
@@ -36,7 +37,7 @@ from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.proofs.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.rounds import A_SAMPLING, A_STOPPING, SHARE, STOPPING_DOMAINS, Sampling, Stopping
 from assay.trees.constraints import groups_of, signs_of
-from assay.trees.decision.solver import HEAVY
+from assay.trees.decision.solver import HEAVY, units_of
 from assay.trees.growing.binned.leafwise import Plan, make_plan
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
@@ -156,6 +157,8 @@ class Boosting(TreeModel, IterativeModel):
         train, outside = divide_rows(self, data, weight, train, held)
         watch = self._watch_fit(X, None, n_runs=1, max_iter=int(self.max_iter))
         losses = self._losses(train.target)
+        if self.line_search == "leaf" and losses[0].cornered and not searches_residuals(losses[0]):
+            raise self._refuse("line_search", f"'newton' for {losses[0]!r}, whose slope jumps")
         n_outputs = losses[0].n_scores
         runs: list[tuple[Boosted, NDArray]] = []
         with one_blas_thread(), watch.run("boosting"):
@@ -187,7 +190,7 @@ class Boosting(TreeModel, IterativeModel):
         signs = signs_of(self, self.is_categorical_)
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
             raise self._refuse("monotonic_cst", "None where there are more than two classes")
-        least = int(np.ceil(float(self.min_samples_leaf) / weight_unit)) if self.min_samples_leaf > 1 else 1
+        least = units_of(float(self.min_samples_leaf), weight_unit) if self.min_samples_leaf > 1 else 1
         least = min(least, HEAVY)
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))

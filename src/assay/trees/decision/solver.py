@@ -35,6 +35,10 @@ HEAVY = 2**61
 """Units of weight that no node has; twice as many are still a number."""
 
 
+ROUNDING = 1e-8
+"""Share of its weight that a row loses where weights are counted in units of 2⁻³⁰ of the largest."""
+
+
 class Growth(NamedTuple):
     """What a tree is grown by: criterion, stopping rules and constraints of the columns.
 
@@ -58,14 +62,23 @@ class Growth(NamedTuple):
         """The stopping rules in units of the weights."""
         return Limits(
             DEEP if self.max_depth is None else min(self.max_depth, DEEP),
-            min(int(np.ceil(self.min_split / unit)), HEAVY),
-            min(max(int(np.ceil(self.min_leaf / unit)), 1), HEAVY),
+            min(units_of(self.min_split, unit), HEAVY),
+            min(max(units_of(self.min_leaf, unit), 1), HEAVY),
             self.min_gain,
             0 if self.max_leaves is None else self.max_leaves,
             self.n_tried,
             self.seed,
             self.random_cuts,
         )
+
+
+def units_of(weight: float, unit: float) -> int:
+    """Units of weight that a node has at least.
+
+    Ten rows of weight 0.1 may weigh a little less than 1 in units, and 0.07 of 300 rows is a little more than
+    21 in floats: what lacks no more than that is enough.
+    """
+    return int(np.ceil(weight * (1.0 - ROUNDING) / unit))
 
 
 class GrownTree(NamedTuple):

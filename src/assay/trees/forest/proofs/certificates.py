@@ -53,7 +53,7 @@ def telescope(trees: Trees) -> Certificate:
         "In each tree, what the splits gain is what the leaves cost less than the root.",
         "relative difference of root, leaves and gains",
         np.abs(rest / size).max(),
-        ROUNDING,
+        FIXED_POINT,
         WEI,
     )
 
@@ -169,7 +169,7 @@ def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
     trees, n_classes = model.trees_, forest.n_classes
     counted, outside, mean = recounted(trees, data, model, forest)
     certificates = [telescope(trees), *counted]
-    certificates.append(variance_certificate(mean, len(trees), model.seeds_, forest, WEI))
+    certificates.append(variance_certificate(trees, mean, model.seeds_, forest, WEI))
     if hasattr(model, "kept_"):
         fresh_rows = keep_rows(forest, trees, model.seeds_, model.keep_rows)
         certificates.append(kept_certificate(model.kept_, fresh_rows))
