@@ -205,9 +205,11 @@ def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assay.report.tables.encoding.marks.WORK_OF_MARKS", 300 * (60 * 5) ** 2)
         data = choose_data(RawTable("words", frame.assign(y=y)), target="y")
+        clusters = choose_data(RawTable("words", frame), task="clustering")
         encoder = TableEncoder(data.columns).fit(data.X)
         by_places = CodeEncoder(data.columns).fit(data.X)
     assert sum("only the 5 most frequent values of each of 60 columns" in note for note in data.notes) == 1
+    assert not any("most frequent values" in note for note in clusters.notes)  # their marks are others
     assert {len(group) for group in encoder.groups()[:60]} == {
         5
     }  # four beside the reference, one of the rest

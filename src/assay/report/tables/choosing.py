@@ -129,7 +129,7 @@ def choose_data(
     # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
     unlearnt = dict.fromkeys([*read, *filter(None, (target or declared, group))])
     whole = table.frame if kept.all() else table.frame.loc[kept].reset_index(drop=True)
-    frame, columns, decided = _described(table, whole.drop(columns=[*unlearnt]))
+    frame, columns, decided = _described(table, whole.drop(columns=[*unlearnt]), chosen)
     return Data(
         table.name,
         frame[[column.name for column in columns if column.learnable]],
@@ -152,7 +152,9 @@ def choose_data(
     )
 
 
-def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Column, ...], list[str]]:
+def _described(
+    table: RawTable, frame: pd.DataFrame, task: Task
+) -> tuple[pd.DataFrame, tuple[Column, ...], list[str]]:
     """What the columns are, their dates read, and what was decided; refuses a table without any to learn."""
     reading = table.reading
     columns = tuple(
@@ -161,7 +163,7 @@ def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tupl
         )
         for column in describe_columns(frame, categorical=reading.categorical, numeric=reading.numeric)
     )
-    notes = [*left_out(columns), *_few_marks(len(frame), columns)]
+    notes = [*left_out(columns), *_few_marks(task, len(frame), columns)]
     if all(not column.learnable for column in columns):
         counting = [column.name for column in columns if column.reason == NUMBERS_ROWS]
         way = [f"--numeric {quoted(name)} takes it for numbers." for name in counting[:1]]
@@ -173,12 +175,12 @@ def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tupl
     return frame, columns, notes
 
 
-def _few_marks(n_rows: int, columns: tuple[Column, ...]) -> list[str]:
+def _few_marks(task: Task, n_rows: int, columns: tuple[Column, ...]) -> list[str]:
     """A sentence where there are so many columns of words that fewer levels than usual are told apart."""
     used = [column for column in columns if column.learnable]
     most = n_marked_levels(n_rows, used)
     concerned = sum(column.kind == "categorical" and len(column.levels) > most for column in used)
-    if most == MAX_LEVELS or not concerned:
+    if most == MAX_LEVELS or not concerned or task == "clustering":  # whose distances have other marks
         return []
     return [
         f"Methods other than trees tell only the {most} most frequent values of each of {concerned:,} "
