@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay.kernel_machines import KernelERM, KernelRidge
 from assay.kernels import Gaussian
-from assay.losses import Loss, Quantile
+from assay.losses import Quantile
+from endless import Quartic
 
 
 @pytest.fixture(scope="module")
@@ -144,27 +145,6 @@ def test_the_norm_is_that_of_the_function_however_small_the_penalty(rows, kernel
 def test_what_has_no_solution_is_refused_in_a_sentence(rows, loss, target, words):
     with pytest.raises(ValueError, match=words):
         KernelERM(loss).fit(rows[0], target)
-
-
-class Quartic(Loss):
-    """−f⁴, whatever the target: it falls faster than ‖h‖² rises."""
-
-    convex = False
-
-    def value(self, y, prediction):
-        return -(prediction**4)
-
-    def gradient(self, y, prediction):
-        return -4 * prediction**3
-
-    def curvature(self, y, prediction):
-        return -12 * prediction**2
-
-    def conjugate(self, y, slope):
-        return np.full_like(slope, np.inf)
-
-    def constant_minimiser(self, y, sample_weight=None):
-        return np.inf
 
 
 @pytest.mark.spec("sangnier/T-1.4.3-b")

@@ -12,7 +12,6 @@ from assay.losses import (
     Hinge,
     Huber,
     Logistic,
-    Loss,
     Poisson,
     Savage,
     Squared,
@@ -30,6 +29,7 @@ from assay.solvers.rkhs.curved import GramOperator, LandmarkFactor
 from assay.solvers.rkhs.newton import solve_newton
 from assay.solvers.rkhs.problem import Function, RKHSProblem, measure, sides_of
 from assay.solvers.rkhs.softmax import SoftmaxProblem, measure_softmax, solve_softmax
+from endless import Quartic
 
 KERNEL = Gaussian(gamma=0.5)
 STOP = {"tol": 1e-11, "max_iter": 100}
@@ -237,27 +237,6 @@ def test_a_ball_larger_than_every_solution_is_not_active():
     assert not strength_of_radius(solve, 5.0).active
     with pytest.raises(ValueError, match="it is 1 at the least"):
         strength_of_budget(solve, 0.5)
-
-
-class Quartic(Loss):
-    """−f⁴, whatever the target."""
-
-    convex = False
-
-    def value(self, y, prediction):
-        return -(prediction**4)
-
-    def gradient(self, y, prediction):
-        return -4 * prediction**3
-
-    def curvature(self, y, prediction):
-        return -12 * prediction**2
-
-    def conjugate(self, y, slope):
-        return np.full_like(slope, np.inf)
-
-    def constant_minimiser(self, y, sample_weight=None):
-        return np.inf
 
 
 @pytest.mark.spec("sangnier/T-1.4.3-b")
