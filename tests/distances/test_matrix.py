@@ -15,6 +15,7 @@ from assay.distances import (
     distance_matrix,
     metric_domain,
 )
+from assay.distances.brute import PART_FEATURES
 from assay.rows import threads
 
 SCIPY = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}
@@ -48,6 +49,17 @@ def test_an_offset_of_1e8_does_not_cancel(rng, metric, n_features):
     coarse = (steps * 16).astype(np.float32)  # what float32 resolves at 1e8
     offset = distance_matrix(coarse + np.float32(2**27), metric=metric)
     assert_allclose(offset, distance_matrix(coarse, metric=metric), rtol=1e-4)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n_features", [PART_FEATURES - 1, PART_FEATURES, 2 * PART_FEATURES + 3])
+def test_wide_rows_are_summed_part_by_part(rng, metric, n_features):
+    X = rng.standard_normal((70, n_features))
+    expected = cdist(X, X, SCIPY.get(metric, metric))
+    assert_allclose(distance_matrix(X, metric=metric), expected, rtol=1e-12, atol=1e-7)
+    assert_allclose(distance_matrix(X, X[:9], metric=metric), expected[:, :9], rtol=1e-12, atol=1e-7)
+    near = NeighborSearch(X, metric=metric).nearest(3).distances
+    assert_allclose(near, np.sort(expected, axis=1)[:, 1:4], rtol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)

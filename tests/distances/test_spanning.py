@@ -67,6 +67,18 @@ def test_the_length_is_that_of_scipys_tree(rng, metric, n_features, mutual):
     assert_same(by_boruvka(X, metric, cores), by_prim(X, metric, cores))
 
 
+@pytest.mark.parametrize("metric", NAMES)
+@pytest.mark.parametrize("mutual", [False, True])
+def test_more_features_than_rows_have_the_tree_of_their_distances(rng, metric, mutual):
+    X = rng.standard_normal((90, 300)) + 1e3
+    D = distance_matrix(X, metric=metric)
+    cores = np.sort(D, axis=1)[:, 4] if mutual else None
+    if mutual:
+        D = np.maximum(D, np.maximum.outer(cores, cores))
+        np.fill_diagonal(D, 0.0)
+    assert_same(by_prim(X, metric, cores), kruskal(D))
+
+
 lattice = arrays(
     np.float64, st.tuples(st.integers(1, 70), st.integers(1, 2)), elements=st.integers(1, 4).map(float)
 )

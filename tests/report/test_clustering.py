@@ -15,6 +15,7 @@ from sklearn.datasets import make_moons
 import assay
 from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
+from assay.distances import distance_matrix
 from assay.report import Data, ReportError, compare, describe_columns, render
 from assay.report.page.groups import groups_of
 from assay.report.page.model_pictures import of_clusters
@@ -475,6 +476,23 @@ def test_scores_of_mixed_tables_are_silhouettes_of_gowers_distances(penguins):
         np.testing.assert_allclose(candidate.scores, expected, atol=1e-9)
         if hasattr(candidate.model[-1], "metric"):
             assert candidate.model[-1].metric == "cityblock"
+
+
+def test_distances_of_the_measured_rows_are_made_once_for_every_method(rng, monkeypatch):
+    made = []
+
+    def counted(X, *rest, **options):
+        made.append(len(X))
+        return distance_matrix(X, *rest, **options)
+
+    monkeypatch.setattr("assay.report.trials.clusters.trial.distance_matrix", counted)
+    frame = pd.DataFrame(rng.normal(size=(70, 3)), columns=["a", "b", "c"])
+    found = compare(Data.from_frame(frame), methods=("KMeans", "KMedoids", "AgglomerativeClustering"))
+    assert made.count(70) == 1
+    for item in found.clusterings:
+        Z = item.model[0].transform(frame)
+        assert item.score == pytest.approx(metrics.silhouette_score(Z, item.predictions), abs=1e-10)
+        assert item.widths.metric == "euclidean"
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -13,7 +13,7 @@ from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.tables.encoding.cells import cells
 from assay.report.tables.encoding.code_encoder import CodeEncoder
-from assay.report.tables.encoding.encoder import NumericCode, TableEncoder
+from assay.report.tables.encoding.encoder import ClusterEncoder, NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
@@ -199,7 +199,7 @@ def test_correlations_of_a_wide_table_are_said_to_be_those_of_its_first_columns(
 
 
 def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rng):
-    """Second moments of all marks would take minutes; a table of few words keeps thirty levels of each."""
+    """Second moments of all marks, and distances, would take minutes; few columns keep thirty levels each."""
     frame = pd.DataFrame({f"w{place}": rng.integers(0, 12, 300).astype(str) for place in range(60)})
     frame["size"], y = rng.normal(size=300), rng.normal(size=300)
     with pytest.MonkeyPatch.context() as patch:
@@ -208,8 +208,10 @@ def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rn
         clusters = choose_data(RawTable("words", frame), task="clustering")
         encoder = TableEncoder(data.columns).fit(data.X)
         by_places = CodeEncoder(data.columns).fit(data.X)
+        by_gower = ClusterEncoder(clusters.columns).fit(clusters.X)
     assert sum("only the 5 most frequent values of each of 60 columns" in note for note in data.notes) == 1
-    assert not any("most frequent values" in note for note in clusters.notes)  # their marks are others
+    told = "Distances between rows tell only the 5 most frequent values of each of 60 columns of words apart"
+    assert sum(told in note for note in clusters.notes) == 1
     assert {len(group) for group in encoder.groups()[:60]} == {
         5
     }  # four beside the reference, one of the rest
@@ -219,4 +221,11 @@ def test_of_very_many_words_the_commonest_alone_are_told_apart_and_it_is_said(rn
     marks = code.encode(frame["w3"], encoder.columns[3])
     np.testing.assert_array_equal(marks[:, -1], frame["w3"].isin(code.rare))
     assert len(by_places.codes_[3].levels) == 12
+    shares = by_gower.codes_[3]
+    assert {len(group) for group in by_gower.groups()[:60]} == {6}  # five, and one of the rest
+    np.testing.assert_array_equal(shares.levels, code.levels)
+    np.testing.assert_allclose(
+        shares.shares, [*counts[list(shares.levels)] / 300, counts[list(shares.rare)].sum() / 300]
+    )
+    np.testing.assert_array_equal(shares.encode(frame["w3"], clusters.columns[3])[:, -1], marks[:, -1])
     assert {len(group) for group in TableEncoder(data.columns).fit(data.X).groups()[:60]} == {11}

@@ -18,6 +18,9 @@ TILE_QUERIES, TILE_ROWS = 256, 256
 DIRECT_FEATURES = 24
 """Up to this many features differences are summed; beyond, inner products are faster."""
 
+PART_FEATURES = 128
+"""Features of a tile that are read together: with as many rows they stay in the cache of a core."""
+
 FILTERED_ROWS, MANY_QUERIES = 2048, 4096
 """Rows from which on a filter in single precision is tried; queries from which on its blocks are larger."""
 
@@ -145,29 +148,36 @@ def blockwise(step: Callable[[slice], Any], n_items: int, size: int = TILE_QUERI
 def fill_tile(queries, columns, first, power, tile):  # type: ignore[no-untyped-def]
     """Powers between queries and the rows from `first` on, whose features are the rows of `columns`.
 
-    Sums are kept in contiguous room and features are taken as slices: other forms do not vectorise.
+    Sums are kept in contiguous room and features are taken as slices: other forms do not vectorise. All
+    queries meet a part of the features before the next part, so that wide rows are read from a near cache.
     """
-    width = tile.shape[1]
-    room = np.empty(width, tile.dtype)
-    for i in range(tile.shape[0]):
-        for j in range(width):
-            room[j] = 0.0
-        for f in range(columns.shape[0]):
-            value, others = queries[i, f], columns[f][first : first + width]
-            if power == 2:
+    width, n_features = tile.shape[1], columns.shape[0]
+    room = np.zeros(width, tile.dtype)
+    for begin in range(0, n_features, PART_FEATURES):
+        end = min(begin + PART_FEATURES, n_features)
+        for i in range(tile.shape[0]):
+            powers = tile[i]
+            if begin > 0:
                 for j in range(width):
-                    difference = others[j] - value
-                    room[j] += difference * difference
-            elif power == 1:
-                for j in range(width):
-                    room[j] += abs(others[j] - value)
+                    room[j] = powers[j]
             else:
                 for j in range(width):
-                    difference = abs(others[j] - value)
-                    room[j] = difference if difference > room[j] else room[j]
-        powers = tile[i]
-        for j in range(width):
-            powers[j] = room[j]
+                    room[j] = 0.0
+            for f in range(begin, end):
+                value, others = queries[i, f], columns[f][first : first + width]
+                if power == 2:
+                    for j in range(width):
+                        difference = others[j] - value
+                        room[j] += difference * difference
+                elif power == 1:
+                    for j in range(width):
+                        room[j] += abs(others[j] - value)
+                else:
+                    for j in range(width):
+                        difference = abs(others[j] - value)
+                        room[j] = difference if difference > room[j] else room[j]
+            for j in range(width):
+                powers[j] = room[j]
 
 
 @compiled

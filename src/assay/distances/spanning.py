@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.distances.brute import blockwise, fill_tile
 from assay.distances.functions import check_distance
 from assay.distances.loops import leaf_distances, nearest_bound
+from assay.distances.matrix import distance_matrix
 from assay.distances.metrics import (
     SCALES,
     Metric,
@@ -131,6 +132,9 @@ def distances_of_rows(X: NDArray, metric: Metric) -> DistancesFrom:
     """What `prim` needs to know of rows under a metric: a name or a function of two of them."""
     if not isinstance(metric, str):
         return lambda i, numbers: np.array([check_distance(metric(X[i], X[j])) for j in numbers.tolist()])
+    if len(X) <= X.shape[1]:  # the matrix takes no more room than the rows, and their tiles less time
+        matrix = distance_matrix(X, metric=metric)
+        return lambda i, numbers: matrix[i, numbers]
     scale = SCALES[metric]
     rows = scale.prepare(X)
     columns, known = np.array(rows.T, order="C"), np.arange(len(X))

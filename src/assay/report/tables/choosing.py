@@ -180,10 +180,11 @@ def _few_marks(task: Task, n_rows: int, columns: tuple[Column, ...]) -> list[str
     used = [column for column in columns if column.learnable]
     most = n_marked_levels(n_rows, used)
     concerned = sum(column.kind == "categorical" and len(column.levels) > most for column in used)
-    if most == MAX_LEVELS or not concerned or task == "clustering":  # whose distances have other marks
+    if most == MAX_LEVELS or not concerned:
         return []
+    methods = "Distances between rows" if task == "clustering" else "Methods other than trees"
     return [
-        f"Methods other than trees tell only the {most} most frequent values of each of {concerned:,} "
+        f"{methods} tell only the {most} most frequent values of each of {concerned:,} "
         "columns of words apart, as more would take too long; --drop the columns that cannot matter."
     ]
 

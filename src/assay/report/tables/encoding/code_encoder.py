@@ -45,6 +45,10 @@ class PlaceOfLevel(LevelCode):
         n_frequent = sum(counts[level] >= LEAST_ROWS for level in every)
         return PlaceOfLevel(every[:n_frequent], every[n_frequent:], marked=False)
 
+    def limited(self, most: int) -> PlaceOfLevel:
+        """The same: it is one number, however many levels there are."""
+        return self
+
     def names(self, column: Column) -> list[str]:
         """Names of the features."""
         return [column.name]

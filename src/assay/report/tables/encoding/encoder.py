@@ -246,7 +246,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ]
         most = n_marked_levels(len(X), used)
         if most < MAX_LEVELS:
-            self.codes_ = [code.limited(most) if type(code) is LevelCode else code for code in self.codes_]
+            marked = (LevelCode, ShareCode)
+            self.codes_ = [code.limited(most) if isinstance(code, marked) else code for code in self.codes_]
         self.feature_names_out_ = [
             name for column, code in zip(used, self.codes_, strict=True) for name in code.names(column)
         ]
@@ -254,7 +255,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.mean_ = features.mean(axis=0)
         spread = features.std(axis=0)
         self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)
-        self.scale_[self.scale_ == 0.0] = 1.0
         return features
 
     def _learnt(self, values: pd.Series[Any], column: Column) -> Code:
@@ -301,11 +301,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def require_columns(self, X: pd.DataFrame) -> None:
         """Refuse a table that lacks a column, naming it."""
-        missing = [column.name for column in self._used() if column.name not in X.columns]
-        if missing:
-            names = ", ".join(repr(name) for name in missing)
-            plural = "columns" if len(missing) > 1 else "column"
-            raise ReportError(f"The table lacks the {plural} {names} that the model was fitted on.")
+        if missing := [column.name for column in self._used() if column.name not in X.columns]:
+            names = ", ".join(map(repr, missing))
+            plural = "s" if len(missing) > 1 else ""
+            raise ReportError(f"The table lacks the column{plural} {names} that the model was fitted on.")
 
     def _used(self) -> list[Column]:
         return [column for column in self.columns if column.learnable]

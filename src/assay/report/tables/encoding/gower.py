@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.encoding.cells import read_words
+from assay.report.tables.encoding.marks import MAX_LEVELS
 from assay.report.tables.schema import Column, by_frequency, truth
 
 NOMINAL = ("categorical", "boolean")
@@ -19,14 +20,13 @@ NOMINAL = ("categorical", "boolean")
 WORDS_COUNT = 0.5
 """What two rows differ in a column of words on average, where they differ by 1 in one of numbers."""
 
-MOST_LEVELS = 30
-
 
 @dataclass(frozen=True)
 class ShareCode:
     """A category: one mark for each level of the fit; a missing one has the shares of the levels as marks.
 
-    Levels beyond the thirty most frequent share a mark, which unseen ones have too, if there is one.
+    Levels beyond the thirty most frequent (fewer in a table of very many categories) share a mark, which
+    unseen ones have too, if there is one.
     """
 
     levels: tuple[str, ...]
@@ -38,12 +38,19 @@ class ShareCode:
         """Learn the levels, the most frequent first, and their shares."""
         words = _words(values, column).dropna()
         ordered = by_frequency(words)
-        levels, rare = ordered[:MOST_LEVELS], ordered[MOST_LEVELS:]
+        levels, rare = ordered[:MAX_LEVELS], ordered[MAX_LEVELS:]
         counts = words.value_counts()
         shares = [float(counts[level]) for level in levels]
         shares += [float(sum(counts[level] for level in rare))] if rare else []
         whole = sum(shares) or 1.0
         return ShareCode(levels, rare, tuple(share / whole for share in shares))
+
+    def limited(self, most: int) -> ShareCode:
+        """The same with marks for fewer levels."""
+        if len(self.levels) <= most:
+            return self
+        shares = (*self.shares[:most], sum(self.shares[most:]))
+        return ShareCode(self.levels[:most], self.levels[most:] + self.rare, shares)
 
     def names(self, column: Column) -> list[str]:
         """Names of the features."""

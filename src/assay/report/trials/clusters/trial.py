@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from assay.cluster import (
     silhouette,
     within_inertia,
 )
+from assay.distances import distance_matrix
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
@@ -43,14 +45,15 @@ class EncodedTable:
     """A table as numbers."""
 
     encoder: ClusterEncoder
+    metric: str  # between rows: "euclidean", or "cityblock" where words are among the columns
     Z: NDArray  # columns as numbers, standardised or in Gower's way
     measured: NDArray  # rows that silhouettes are averaged over, the same for every method
     n_distinct: int  # different rows of Z
 
-    @property
-    def metric(self) -> str:
-        """The distance between rows: "euclidean", or "cityblock" where words are among the columns."""
-        return self.encoder.metric_
+    @cached_property
+    def distances(self) -> NDArray:
+        """Those between the measured rows: every silhouette of every method is made of them."""
+        return distance_matrix(self.Z[self.measured], metric=self.metric)
 
 
 class PartitionMeasures(NamedTuple):
@@ -108,7 +111,7 @@ def encode(data: Data, seed: int) -> EncodedTable:
     measured = np.arange(len(Z))
     if len(Z) > SILHOUETTE_ROWS:
         measured = np.sort(np.random.default_rng(seed).choice(len(Z), SILHOUETTE_ROWS, replace=False))
-    return EncodedTable(encoder, Z, measured, n_distinct)
+    return EncodedTable(encoder, encoder.metric_, Z, measured, n_distinct)
 
 
 def parameter_of(model: Any) -> str:
@@ -145,7 +148,7 @@ def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPa
             values = values[:1]
             models = [clone(made).set_params(**{parameter: values[0]}).fit(encoded.Z)]
         labels = [np.asarray(model.labels_) for model in models]
-        measured = [measure(encoded.Z, own, encoded.measured, encoded.metric) for own in labels]
+        measured = [measure(encoded, own) for own in labels]
     partitions = tuple(measures for measures, _, _ in measured)
     # Of equal ones, the fewest groups: the first number of them, the last of the least sizes.
     sign = 1 if parameter == "min_cluster_size" else -1
@@ -167,7 +170,7 @@ def one_group(encoded: EncodedTable, seed: int) -> ChosenPartition:
     start = perf_counter()
     model = KMeans(1, random_state=seed).fit(encoded.Z)
     labels = np.asarray(model.labels_)
-    measures, scores, widths = measure(encoded.Z, labels, encoded.measured, encoded.metric)
+    measures, scores, widths = measure(encoded, labels)
     scan = Scan("n_clusters", (1,), (measures._replace(explained=0.0),), 0)
     return ChosenPartition(scan, model, labels, scores, widths, perf_counter() - start, ())
 
@@ -181,18 +184,17 @@ def by_metric(made: Any, metric: str) -> dict[str, Any]:
     return {"metric": metric, **linkage}
 
 
-def measure(
-    Z: NDArray, labels: NDArray, measured: NDArray, metric: str = "euclidean"
-) -> tuple[PartitionMeasures, NDArray, Silhouette | None]:
+def measure(encoded: EncodedTable, labels: NDArray) -> tuple[PartitionMeasures, NDArray, Silhouette | None]:
     """A partition in numbers, the silhouette of each measured row, and their details.
 
     A row in no group counts 0, as one that is alone in its group does; so does every row where there is only
     one group. The variance about the common mean of rows in no group stays unexplained.
     """
-    shown, groups, noise = labels[measured], np.unique(labels[labels >= 0]), labels < 0
+    Z, shown = encoded.Z, labels[encoded.measured]
+    groups, noise = np.unique(labels[labels >= 0]), labels < 0
     scores, widths = np.zeros(len(shown)), None
     if len(np.unique(shown[shown >= 0])) > 1:
-        widths = silhouette(Z[measured], shown, metric=metric)
+        widths = replace(silhouette(encoded.distances, shown, metric="precomputed"), metric=encoded.metric)
         scores = np.nan_to_num(widths.values)
     apart = ((Z - Z.mean(axis=0)) ** 2).sum(axis=1)
     within = (within_inertia(Z, labels) if len(groups) else 0.0) + float(apart[noise].sum())
@@ -234,12 +236,12 @@ def chance_silhouette(encoded: EncodedTable, seed: int) -> float:
 
 def _best_silhouette(Z: NDArray, metric: str, seed: int) -> float:
     """The greatest mean silhouette of k-means over the numbers of groups that are tried."""
-    scores = [0.0]
+    scores, distances = [0.0], distance_matrix(Z, metric=metric)
     with noted():
         for k in range(2, min(MAX_CLUSTERS, len(Z) - 1) + 1):
             with suppress(ValueError):  # fewer different rows than groups
                 labels = KMeans(k, n_init=1, random_state=seed).fit(Z).labels_
-                scores.append(float(silhouette(Z, labels, metric=metric).mean))
+                scores.append(float(silhouette(distances, labels, metric="precomputed").mean))
     return max(scores)
 
 
@@ -273,4 +275,4 @@ def load(made: Any) -> None:
     few = np.random.default_rng(0).normal(size=(24, 2))
     with suppress(ValueError), noted():
         clone(made).set_params(**{parameter_of(made): 2}).fit(few)
-    measure(few, np.arange(24) % 2, np.arange(24))
+    measure(EncodedTable(ClusterEncoder(), "euclidean", few, np.arange(24), 24), np.arange(24) % 2)
