@@ -19,6 +19,7 @@ from assay.report.tables.encoding.encoder import (
     LevelCode,
     NumericCode,
     OrderCode,
+    PlainEncoder,
     TableEncoder,
 )
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
@@ -73,7 +74,7 @@ def learn_plainly(values: pd.Series[Any], column: Column) -> Code:
     return NumericCode(np.nan, marked=False)
 
 
-class CodeEncoder(TableEncoder):
+class CodeEncoder(PlainEncoder):
     """Turns columns into numbers for trees: nothing is filled, marked, centred or divided.
 
     Numbers stay as they are, levels of a category become their places (`places_of_categories` says which
@@ -100,11 +101,6 @@ class CodeEncoder(TableEncoder):
 
     def _plain(self, X: pd.DataFrame) -> PlainNumbers:
         return PlainNumbers.of(X, ())
-
-    def _learn(self, X: pd.DataFrame) -> NDArray:
-        features = super()._learn(X)
-        self.mean_, self.scale_ = np.zeros(features.shape[1]), np.ones(features.shape[1])
-        return features
 
 
 def places_of_categories(columns: Sequence[Column]) -> list[int]:
