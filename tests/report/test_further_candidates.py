@@ -20,6 +20,7 @@ from assay.report.trials.scoring.resampling import FoldSplit, compare_scores
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
 from assay.report.trials.target_transform import TransformedRecipe, transformed_recipes
 from assay.report.trials.trial import Answers
+from assay.report.trials.tuning import Tuning
 
 
 @pytest.fixture(scope="module")
@@ -290,6 +291,16 @@ def test_an_interruption_of_the_explanation_keeps_the_comparison(prices, monkeyp
     found = compare(prices, repeats=1, methods=["Ridge"])
     assert found.explanation is None
     assert found.recommended.name == "Ridge"
+
+
+def test_residuals_of_many_rows_are_the_middles_of_their_hundredths(rng):
+    X, y = skewed(rng, 2000)
+    model = SmearedTarget(LinearRegression(), "log").fit(X, y)
+    logs = model.scale_.forward(y)
+    train, test = Tuning().plain_folds(logs, 5)[0]
+    off = np.sort(logs[test] - LinearRegression().fit(X[train], logs[train]).predict(X[test]))
+    shares = np.searchsorted(off, model.residuals_) / off.size
+    np.testing.assert_allclose(shares, (np.arange(100) + 0.5) / 100, atol=1 / off.size)
 
 
 @pytest.mark.parametrize(("n_rows", "n_fits"), [(100, 6), (2000, 2)])
