@@ -96,7 +96,9 @@ def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
 def test_a_few_rows_do_not_hide_a_sum(rng, wrong, words, decimals):
     """Real interest is the rate less inflation, rounded, but where a quarter was not known."""
     rate, inflation = rng.gamma(3.0, 2.0, 200).round(2), rng.normal(4, 3, 200).round(2)
-    frame = pd.DataFrame({"rate": rate, "real": (rate - inflation).round(decimals), "x": rng.normal(size=200)})
+    frame = pd.DataFrame(
+        {"rate": rate, "real": (rate - inflation).round(decimals), "x": rng.normal(size=200)}
+    )
     inflation[wrong], frame.loc[wrong, "real"] = 0.0, 0.0
     (told,) = alarms(Data.from_frame(frame, inflation, target="infl"), "regression")
     assert told == (
