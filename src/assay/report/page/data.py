@@ -170,8 +170,9 @@ def data_section(comparison: Comparison) -> str:
     data, task = comparison.data, comparison.task
     frame, y = sample(data)
     associations = comparison.associations
+    known = {*left_out(data.columns)}  # which have a list of their own
     told = [data.description, f"Source: {data.source}" if data.source else ""]
-    told += [note for note in data.notes if note not in left_out(data.columns)]
+    told += [note for note in data.notes if note not in known]
     words = "".join(f"<p>{escape(note)}</p>" for note in told if note)
     doubles = count_doubles(data)
     repeated = double_remarks(doubles, data, task)

@@ -182,8 +182,8 @@ def _describe_words(name: str, words: pd.Series[Any], n_distinct: int, told: Cal
 
 def by_frequency(words: pd.Series[Any]) -> tuple[str, ...]:
     """The different texts, the most frequent first, equally frequent ones by the alphabet."""
-    frequency = words.value_counts()
-    return tuple(sorted((str(word) for word in frequency.index), key=lambda word: (-frequency[word], word)))
+    frequency = {str(word): count for word, count in words.value_counts().items()}
+    return tuple(sorted(frequency, key=lambda word: (-frequency[word], word)))
 
 
 def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:

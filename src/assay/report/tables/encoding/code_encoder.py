@@ -41,7 +41,7 @@ class PlaceOfLevel(LevelCode):
     def learn(values: pd.Series[Any], column: Column) -> PlaceOfLevel:
         """Learn the levels, the most frequent first."""
         known = LevelCode.learn(values, column)
-        counts = read_words(values).value_counts()
+        counts = read_words(values).value_counts().to_dict()
         every = known.levels + known.rare
         n_frequent = sum(counts[level] >= LEAST_ROWS for level in every)
         return PlaceOfLevel(every[:n_frequent], every[n_frequent:], marked=False)

@@ -39,7 +39,7 @@ class ShareCode:
         words = _words(values, column).dropna()
         ordered = by_frequency(words)
         levels, rare = ordered[:MAX_LEVELS], ordered[MAX_LEVELS:]
-        counts = words.value_counts()
+        counts = words.value_counts().to_dict()
         shares = [float(counts[level]) for level in levels]
         shares += [float(sum(counts[level] for level in rare))] if rare else []
         whole = sum(shares) or 1.0
