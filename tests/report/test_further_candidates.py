@@ -82,6 +82,20 @@ def test_splits_that_follow_in_time_are_weighed_by_those_before(rng):
     assert_allclose(answers[2].predictions, own[2] @ convex_weights(np.vstack(own[:2]), y[known]))
 
 
+def test_members_of_classes_are_weighed_by_the_squared_error_of_their_probabilities(rng):
+    parts, _, _ = made_answers(rng)
+    classes, y = np.array(["a", "b"]), np.where(np.arange(60) % 7 < 3, "a", "b")
+    truth = (y[:, None] == classes) * 1.0
+    said = [
+        [Answers(y[part.test], shares[part.test], None, 0.1, ()) for part in parts]
+        for shares in (0.25 + 0.5 * truth, 0.5 + 0 * truth)
+    ]
+    answers, weights = stacked_answers(said, parts, y, folds=3, classes=classes)
+    assert_allclose(weights, [1.0, 0.0], atol=1e-9)
+    assert_allclose(answers[0].probabilities, 0.25 + 0.5 * truth[parts[0].test], atol=1e-9)
+    assert (answers[0].predictions == y[parts[0].test]).all()
+
+
 def test_light_members_are_left_out():
     kept, weights = heavy_members(np.array([0.6, 0.005, 0.395]))
     assert kept.tolist() == [0, 2]
