@@ -128,6 +128,12 @@ class BothCodes:
     plain: Code
     numbers: Code
 
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level of the fit of a category, which both ways know."""
+        assert isinstance(self.plain, LevelCode | OrderCode)
+        return self.plain.known_levels
+
     def names(self, column: Column) -> list[str]:
         """Names of the features."""
         return [*self.plain.names(column), *self.numbers.names(column)]

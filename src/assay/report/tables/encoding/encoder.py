@@ -79,6 +79,11 @@ class LevelCode:
     rare: tuple[str, ...]
     marked: bool
 
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level of the fit, the most frequent first."""
+        return self.levels + self.rare
+
     def limited(self, most: int) -> LevelCode:
         """The same with marks for fewer levels."""
         return replace(self, levels=self.levels[:most], rare=self.levels[most:] + self.rare)
@@ -119,6 +124,11 @@ class OrderCode:
 
     levels: tuple[str, ...]
     fill: float
+
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level, in their order."""
+        return self.levels
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> OrderCode:
@@ -286,9 +296,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
             if isinstance(code, (LevelCode, OrderCode, ShareCode)) and column.kind != "boolean":
-                known = set(code.levels) | set(getattr(code, "rare", ()))
                 words = read_words(cells(X, column)).dropna()
-                new = sorted(set(words.unique()) - known)
+                new = sorted(set(words.unique()).difference(code.known_levels))
                 if new:
                     unseen[column.name] = new[:5]
         return unseen
