@@ -325,7 +325,7 @@ def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray, f
         some, told = parts[start : start + folds], answers[start : start + folds]
         predictions, fold = np.empty_like(y), np.full(len(y), -1)
         for number, (part, said) in enumerate(zip(some, told, strict=True)):
-            predictions[part.test], fold[part.test] = said.predictions, start + number
+            predictions[part.test], fold[part.test] = said.predictions, number
         probabilities = _table([said.probabilities for said in told], some, len(y))
         bounds = _table([said.bounds for said in told], some, len(y))
         whole = Outputs(predictions, probabilities, bounds, fold)
