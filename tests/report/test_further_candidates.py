@@ -275,6 +275,17 @@ def test_the_best_of_two_families_are_tried_where_no_method_is_named(prices):
     assert linear.explanation is not None
 
 
+def test_the_second_best_of_a_family_is_not_tried_on_another_scale(prices):
+    scores = {"LinearRegression": 0.9, "Ridge": 0.89, "Lasso": 0.88, "KernelRidge": 0.5}
+    candidates = [SimpleNamespace(name=name, score=score) for name, score in scores.items()]
+    listed = [entry for entry in entries() if entry.name in scores]
+    recipes = transformed_recipes(candidates, listed, prices.y)
+    assert [recipe.name for recipe in recipes] == [
+        "LinearRegression (log target)",
+        "KernelRidge (log target)",
+    ]
+
+
 def test_a_target_that_is_not_skewed_stays_as_it_is(mixed):
     found = compare(mixed, repeats=1, folds=3, exclude=["KernelRidge", "SparseRegressor"])
     assert not [item.name for item in found.candidates if "target)" in item.name]
