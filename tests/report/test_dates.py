@@ -10,7 +10,7 @@ from assay.report import Reading, choose_data, predict_table, read_table
 from assay.report.fitting import fit_table
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.dates import day_order, not_dates
-from assay.report.tables.encoding.encoder import days_of
+from assay.report.tables.encoding.cells import days_of
 
 MOMENTS = pd.Series(pd.date_range("2023-11-17 13:05", periods=40, freq="9D"))
 DAYS = (MOMENTS - pd.Timestamp(0)).dt.days.to_numpy()

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.report import RawTable, Reading, ReportError, choose_data, choose_task, read_table
-from assay.report.tables.encoding.encoder import TableEncoder, days_of
+from assay.report.tables.encoding.cells import days_of
+from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.files import byte_streams
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import assay
 from assay.certificates import Certificates
 from assay.report.tables.data import Data, Task
-from assay.report.tables.encoding.encoder import days_of, read_numbers, read_words
+from assay.report.tables.encoding.cells import days_of, read_numbers, read_words
 from assay.report.tables.encoding.typical import typical
 from assay.report.tables.schema import Column
 from assay.report.trials.candidate import Candidate

@@ -24,7 +24,7 @@ from assay.report.tables.checks.associations import (
     signed,
 )
 from assay.report.tables.data import Data
-from assay.report.tables.encoding.encoder import days_of, finite, read_words
+from assay.report.tables.encoding.cells import days_of, finite, read_words
 from assay.report.tables.schema import Column
 from assay.report.wording import shown
 from assay.rows import alone

@@ -15,7 +15,7 @@ from assay.report.tables.checks.doubles import as_codes, n_repeating
 from assay.report.tables.checks.doubts import doubts
 from assay.report.tables.data import SAMPLE_ROWS, TASKS, Data, Task, sampled
 from assay.report.tables.dates import dates, day_order
-from assay.report.tables.encoding.encoder import days_of, finite
+from assay.report.tables.encoding.cells import days_of, finite
 from assay.report.tables.encoding.marks import MAX_LEVELS, n_marked_levels
 from assay.report.tables.files.reading import RawTable, require_column
 from assay.report.tables.schema import (

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.checks.relations import linear_relations, numbers_of
-from assay.report.tables.encoding.encoder import days_of, finite
+from assay.report.tables.encoding.cells import days_of, finite
 from assay.report.tables.schema import Column
 from assay.report.wording import listed, number, quoted, quoted_na, short
 

@@ -20,6 +20,7 @@ from assay.report.tables.files.values import (
     masked,
     numbers_from_texts,
 )
+from assay.report.tables.texts import different
 from assay.report.wording import listed, quoted, quoted_na
 
 DAYS, FEWEST_DAYS = (19_000_101, 21_001_231), 3
@@ -97,7 +98,7 @@ def _meaning(name: str, values: pd.Series[Any], decimal: str, *, typed: bool, nu
         if numeric:
             raise _no_numbers(name, values)
         return Meaning(values)
-    if not (typed or numeric) and are_codes(values.dropna().unique()):
+    if not (typed or numeric) and are_codes(different(values)):
         return Meaning(values, (of_codes(name, values),))
     numbers = numbers_from_texts(values, decimal, forced=numeric)
     if numbers is not None and (numeric or not typed or _is_written(numbers, values)):
@@ -220,10 +221,10 @@ TRUTH_WORDS = {"true", "false", "yes", "no", "t", "f"}
 
 def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], list[str]]:
     """A column of words in which "None" is a level, and said; beside truth values it is a missing one."""
-    none = values.map(lambda value: str(value).strip() == "None", na_action="ignore").eq(True)
-    if not none.any():
+    if not any(str(value).strip() == "None" for value in different(values)):
         return values, []
-    others = {str(value).strip().lower() for value in values[~none].dropna().unique()}
+    none = values.map(lambda value: str(value).strip() == "None", na_action="ignore").eq(True)
+    others = {str(value).strip().lower() for value in different(values[~none])}
     if not others or others <= TRUTH_WORDS:
         return values.mask(none), []
     rows = "1 row" if none.sum() == 1 else f"{int(none.sum()):,} rows"
