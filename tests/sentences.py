@@ -266,6 +266,11 @@ class Audit:
     def near(self, names: str, sizes: str) -> bool:
         told = re.split(r", | and ", sizes)
         listed = [item.name for item in self.models() if item.name in re.split(r", | and ", names)]
+        best = self.scores[self.best.name]
+        gain = self.difference(best, self.scores["Baseline"])[0]
+        for name in listed:  # the rule that recommends would forgive as much
+            mean, error, _ = self.difference(best, self.scores[name])
+            assert mean <= max(min(error, gain / 2), 0.0) + 1e-9
         if sizes == "below 0.001":
             return bool(listed) and all(self.alike(self.best.name, name) for name in listed)
         assert len(told) <= len(listed)

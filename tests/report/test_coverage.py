@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from assay.models.calibration import calibration_error
 from assay.models.conformal import conformal_quantile, conformal_width
 from assay.report import Data, compare
 from assay.report.results import about_model
+from assay.report.trials.cautions import of_intervals
 from assay.report.trials.scoring.guarantees import hand_scores
 from assay.report.trials.scoring.resampling import (
     COVERAGE,
@@ -193,6 +196,14 @@ def test_intervals_that_break_their_promise_are_told(rng):
     chosen = comparison.recommended
     said = f"Its 90 % intervals held {100 * chosen.intervals.held:.1f} % of unseen rows"
     assert any(remark.startswith(said) for remark in comparison.remarks)
+    # Two standard errors of a share of 300 rows are 3.5 %.
+    for held in (0.86, 0.87, 0.93, 0.94):
+        measured = replace(chosen, intervals=chosen.intervals._replace(held=held))
+        others = [item for item in comparison.candidates if item is not chosen]
+        (remark,) = of_intervals(replace(comparison, candidates=(measured, *others)))
+        assert f"held {100 * held:.1f} % of unseen rows" in remark
+        assert ("fewer than they promise" in remark) == (held == 0.86)
+        assert ("more than they need to" in remark) == (held == 0.94)
     other = compare(table(X, y), methods=("Ridge",), repeats=1)
     assert any("from the residuals of the folds" in remark for remark in other.remarks)
 

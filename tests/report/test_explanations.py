@@ -540,6 +540,11 @@ def test_the_threshold_of_true_probabilities_is_the_share_of_the_class(rng):
     )
 
 
+def test_the_middle_of_equally_good_thresholds_is_chosen():
+    rare, shares = np.array([False, False, True, True]), np.array([0.1, 0.2, 0.8, 0.9])
+    assert best_threshold(rare, shares) == pytest.approx(0.5, abs=0.01)
+
+
 def test_the_threshold_of_a_fold_is_chosen_on_the_others(rng):
     """Labels of one fold turned around leave what is named in it as it was, and change the others."""
     rare, shares = rare_law(rng, 600)

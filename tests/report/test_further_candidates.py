@@ -20,6 +20,7 @@ from assay.report.trials.scoring.resampling import FoldSplit, compare_scores
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
 from assay.report.trials.target_transform import TransformedRecipe, transformed_recipes
 from assay.report.trials.trial import Answers
+from assay.report.trials.tuning import Tuning
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,20 @@ def test_splits_that_follow_in_time_are_weighed_by_those_before(rng):
     assert_allclose(answers[1].predictions, own[1] @ convex_weights(own[0], y[parts[0].test]))
     known = np.concatenate([parts[0].test, parts[1].test])
     assert_allclose(answers[2].predictions, own[2] @ convex_weights(np.vstack(own[:2]), y[known]))
+
+
+def test_members_of_classes_are_weighed_by_the_squared_error_of_their_probabilities(rng):
+    parts, _, _ = made_answers(rng)
+    classes, y = np.array(["a", "b"]), np.where(np.arange(60) % 7 < 3, "a", "b")
+    truth = (y[:, None] == classes) * 1.0
+    said = [
+        [Answers(y[part.test], shares[part.test], None, 0.1, ()) for part in parts]
+        for shares in (0.25 + 0.5 * truth, 0.5 + 0 * truth)
+    ]
+    answers, weights = stacked_answers(said, parts, y, folds=3, classes=classes)
+    assert_allclose(weights, [1.0, 0.0], atol=1e-9)
+    assert_allclose(answers[0].probabilities, 0.25 + 0.5 * truth[parts[0].test], atol=1e-9)
+    assert (answers[0].predictions == y[parts[0].test]).all()
 
 
 def test_light_members_are_left_out():
@@ -260,6 +275,17 @@ def test_the_best_of_two_families_are_tried_where_no_method_is_named(prices):
     assert linear.explanation is not None
 
 
+def test_the_second_best_of_a_family_is_not_tried_on_another_scale(prices):
+    scores = {"LinearRegression": 0.9, "Ridge": 0.89, "Lasso": 0.88, "KernelRidge": 0.5}
+    candidates = [SimpleNamespace(name=name, score=score) for name, score in scores.items()]
+    listed = [entry for entry in entries() if entry.name in scores]
+    recipes = transformed_recipes(candidates, listed, prices.y)
+    assert [recipe.name for recipe in recipes] == [
+        "LinearRegression (log target)",
+        "KernelRidge (log target)",
+    ]
+
+
 def test_a_target_that_is_not_skewed_stays_as_it_is(mixed):
     found = compare(mixed, repeats=1, folds=3, exclude=["KernelRidge", "SparseRegressor"])
     assert not [item.name for item in found.candidates if "target)" in item.name]
@@ -290,6 +316,16 @@ def test_an_interruption_of_the_explanation_keeps_the_comparison(prices, monkeyp
     found = compare(prices, repeats=1, methods=["Ridge"])
     assert found.explanation is None
     assert found.recommended.name == "Ridge"
+
+
+def test_residuals_of_many_rows_are_the_middles_of_their_hundredths(rng):
+    X, y = skewed(rng, 2000)
+    model = SmearedTarget(LinearRegression(), "log").fit(X, y)
+    logs = model.scale_.forward(y)
+    train, test = Tuning().plain_folds(logs, 5)[0]
+    off = np.sort(logs[test] - LinearRegression().fit(X[train], logs[train]).predict(X[test]))
+    shares = np.searchsorted(off, model.residuals_) / off.size
+    np.testing.assert_allclose(shares, (np.arange(100) + 0.5) / 100, atol=1 / off.size)
 
 
 @pytest.mark.parametrize(("n_rows", "n_fits"), [(100, 6), (2000, 2)])

@@ -21,7 +21,7 @@ from assay.loops import is_compiling
 from assay.report import Data, ReportError, compare
 from assay.report.tables.schema import describe_columns
 from assay.report.trials import engine, supervised
-from assay.report.trials.engine import carry_out
+from assay.report.trials.engine import attempted, carry_out
 from assay.report.trials.scoring.resampling import splits
 from assay.report.trials.trial import Encodings
 from assay.rows import n_threads
@@ -191,6 +191,16 @@ def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng, monkey
         "or numbers above zero.",
         "Lasso was left out: its fit failed (It cannot be).",
     )
+
+
+def test_what_a_table_cannot_give_is_left_out_and_logged_and_other_errors_are_raised(caplog):
+    caplog.set_level("INFO", logger="assay")
+    with attempted("The learning curve"):
+        raise np.linalg.LinAlgError("It cannot be.")
+    assert caplog.messages == ["The learning curve was left out."]
+    assert "It cannot be." in caplog.text
+    with pytest.raises(KeyError), attempted("The learning curve"):
+        raise KeyError("a slip of ours")
 
 
 @pytest.mark.usefixtures("as_if_elsewhere")

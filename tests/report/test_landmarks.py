@@ -72,6 +72,17 @@ def test_the_scale_and_the_penalty_suit_the_function(wave):
     assert sharp.model.predict_proba(X).shape == (500, 2)
 
 
+@pytest.mark.parametrize("kind", [NystroemRidge, NystroemLogistic])
+def test_penalties_on_the_mean_of_the_loss_are_chosen_on_a_sample_and_kept_on_all_rows(
+    wave, kind, monkeypatch
+):
+    monkeypatch.setattr(landmarks, "SEARCH_ROWS", 120)
+    X, y = wave
+    y = y if kind is NystroemRidge else y > 0
+    model = kind(n_components=20, random_state=0).select(X, y, random_state=0).model
+    assert np.isclose(model.linear_.penalty_strength, landmarks.PENALTIES, rtol=1e-9).any()
+
+
 def test_a_search_on_a_sample_follows_given_folds_and_the_costs_of_its_rows(wave, monkeypatch):
     """Rows to learn from are the first half, rows to judge by the second: also in the sample."""
     X, y = wave

@@ -90,11 +90,15 @@ def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
     assert "together give total away: it is nearly a sum of multiples of them" in told
 
 
-@pytest.mark.parametrize(("wrong", "words"), [([0], "1 row"), ([0, 7, 30, 31], "4 rows")])
-def test_a_few_rows_do_not_hide_a_sum(rng, wrong, words):
-    """Real interest is the rate less inflation, to two decimals, but where a quarter was not known."""
+@pytest.mark.parametrize(
+    ("wrong", "words", "decimals"), [([0], "1 row", 2), ([0, 7, 30, 31], "4 rows", 2), ([0, 7], "2 rows", 1)]
+)
+def test_a_few_rows_do_not_hide_a_sum(rng, wrong, words, decimals):
+    """Real interest is the rate less inflation, rounded, but where a quarter was not known."""
     rate, inflation = rng.gamma(3.0, 2.0, 200).round(2), rng.normal(4, 3, 200).round(2)
-    frame = pd.DataFrame({"rate": rate, "real": (rate - inflation).round(2), "x": rng.normal(size=200)})
+    frame = pd.DataFrame(
+        {"rate": rate, "real": (rate - inflation).round(decimals), "x": rng.normal(size=200)}
+    )
     inflation[wrong], frame.loc[wrong, "real"] = 0.0, 0.0
     (told,) = alarms(Data.from_frame(frame, inflation, target="infl"), "regression")
     assert told == (
@@ -268,6 +272,16 @@ def test_two_columns_of_words_that_decide_between_them_are_told(rng):
     further, lone = [f"m{number}" for number in rng.integers(0, 20, 300)], rng.choice(["yes", "no"], 300)
     assert decided({"plan": many, "region": further}, lone) == ()
     assert decided({"plan": plan[:30], "region": region[:30]}, y[:30]) == ()
+
+
+def test_of_many_pairs_of_columns_one_decides_a_few_rows_by_chance(rng):
+    """28 rows are decided by two columns, 40 by one: by chance in 1 of 6 million pairs of columns."""
+    first = np.r_[np.repeat([0, 0, 1, 1], 7), np.full(40, 2)].astype(str)
+    second = np.r_[np.tile(np.repeat([0, 1], 7), 2), np.arange(40) % 2].astype(str)
+    y = np.r_[np.repeat(["no", "yes", "yes", "no"], 7), np.full(40, "no")]
+    assert decided({"a": first, "b": second}, y)[0].startswith("'a' and 'b' decide late between them")
+    others = {name: rng.integers(0, 3, 68).astype(str) for name in "cde"}
+    assert decided({"a": first, "b": second, **others}, y) == ()
 
 
 def test_a_rare_class_in_cells_of_its_own_by_chance_is_no_leak(rng):

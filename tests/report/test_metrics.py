@@ -16,21 +16,22 @@ from assay.report.page.explanations import weights_in_words
 from assay.report.page.strips import scale_notes, scale_of
 from assay.report.results import to_json
 from assay.report.trials.scoring.metrics import KNOWN, Judged, metric_of, pinball
+from assay.report.trials.supervised import measures_of
 
 LABELS = np.array([0, 1])
 SOME = Judged(
     np.array([0, 0, 1, 1, 1]),
-    np.array([0, 1, 1, 1, 0]),
-    np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]]),
+    np.array([0, 1, 1, 1, 1]),
+    np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7], [0.45, 0.55]]),
     LABELS,
 )
 BY_HAND = {
-    "accuracy": 3 / 5,
-    "balanced-accuracy": (1 / 2 + 2 / 3) / 2,
-    "f1": (1 / 2 + 2 / 3) / 2,
+    "accuracy": 4 / 5,
+    "balanced-accuracy": (1 / 2 + 1) / 2,
+    "f1": (2 / 3 + 6 / 7) / 2,
     "auc": 5 / 6,  # of six pairs of a one and a zero, one stands the wrong way round
-    "log-loss": -np.log([0.9, 0.4, 0.8, 0.7, 0.4]).mean(),
-    "brier": 2 * np.mean(np.array([0.1, 0.6, 0.2, 0.3, 0.6]) ** 2),
+    "log-loss": -np.log([0.9, 0.4, 0.8, 0.7, 0.55]).mean(),
+    "brier": 2 * np.mean(np.array([0.1, 0.6, 0.2, 0.3, 0.45]) ** 2),
 }
 
 
@@ -52,7 +53,12 @@ def test_metrics_of_numbers_are_those_computed_by_hand(rng):
 
 def test_an_area_is_not_measured_where_a_class_is_missing():
     metric = metric_of("auc", "classification", None)
-    assert np.isnan(metric.measure(Judged(SOME.y[2:], SOME.predictions[2:], SOME.probabilities[2:], LABELS)))
+    lacking = Judged(SOME.y[2:], SOME.predictions[2:], SOME.probabilities[2:], LABELS)
+    assert np.isnan(metric.measure(lacking))
+    told = measures_of([SOME, lacking], KNOWN["classification"][0])
+    assert told["ROC AUC"] == pytest.approx(5 / 6)  # that of the splits which tell it
+    assert told["balanced accuracy"] == pytest.approx((3 / 4 + 1) / 2)
+    assert "ROC AUC" not in measures_of([lacking], KNOWN["classification"][0])
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,12 @@ def test_the_scale_of_the_strips_is_that_of_the_useful_methods(small_comparisons
         assert all(scale.holds(item.score) for item in comparison.candidates)
         assert MARGIN <= scale.place(comparison.best.score) <= WIDTH - MARGIN
         assert scale.place(-1e9) == MARGIN
+
+
+def test_a_method_that_is_unsure_of_itself_does_not_widen_the_scale():
+    baseline = SimpleNamespace(is_baseline=True, score=0.0, standard_error=0.0, sign=1)
+    best = SimpleNamespace(is_baseline=False, score=0.5, standard_error=0.02, sign=1)
+    unsure = SimpleNamespace(is_baseline=False, score=-0.2, standard_error=3.0, sign=1)
+    scale = scale_of([best, baseline, unsure])
+    room = 0.04 * 2.0  # beside half as far again as the best is above the baseline, both ways
+    assert (scale.low, scale.high) == pytest.approx((-0.75 - room, 1.25 + room))

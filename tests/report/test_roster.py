@@ -184,6 +184,13 @@ def test_few_rows_and_a_common_class_are_told(rng):
     assert "LinearSVC names classes without a probability." in said
 
 
+@pytest.mark.parametrize(("n_common", "told"), [(48, False), (49, True)])
+def test_more_than_four_of_five_rows_flatter_the_accuracy(rng, n_common, told):
+    y = np.where(np.arange(60) < n_common, "no", "yes")
+    comparison = compare(table(rng.normal(size=(60, 2)), y), methods=("LinearSVC",), folds=2, repeats=1)
+    assert any("flatters the accuracy" in remark for remark in comparison.remarks) == told
+
+
 def test_balanced_tables_of_many_rows_get_no_such_word(classification):
     said = " ".join(classification.remarks)
     assert "flatters" not in said

@@ -33,6 +33,8 @@ def kind_of(values, name="column"):
         (pd.date_range("2024-01-01", periods=N), "date"),
         ([f"2024-02-{day % 28 + 1:02d}" for day in range(N)], "date"),
         ([f"person {number}" for number in range(N)], "identifier"),
+        ([f"person {number % (N - 5)}" for number in range(N)], "identifier"),  # more than nine tenths differ
+        ([f"person {number % (N - 6)}" for number in range(N)], "categorical"),
         (np.arange(1, N + 1), "identifier"),
         ([f"this is the long and winding remark number {number}" for number in range(N)], "text"),
         (["same"] * N, "constant"),

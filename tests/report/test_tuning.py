@@ -21,7 +21,7 @@ from assay.report.trials.scoring.folds import GAP
 from assay.report.trials.scoring.metrics import KNOWN, metric_of, pinball
 from assay.report.trials.stacking import stacked_answers
 from assay.report.trials.trial import Answers, Recipe
-from assay.report.trials.tuning import PAIRED_ROWS, GivenFolds, Tuning
+from assay.report.trials.tuning import PAIRED_ROWS, ClassFolds, GivenFolds, Tuning
 
 CHOOSING = [entry for entry in entries() if entry.task != "clustering" and entry.suits.select is not None]
 
@@ -211,6 +211,34 @@ def test_the_metric_of_the_user_is_what_every_method_chooses_by(entry, rows):
     told = options_of(entry, Tuning(labels=labels, metric=metric), y)
     assert told["criterion"].name == ("1 − balanced accuracy" if labels is not None else "MAE")
     assert "criterion" not in options_of(entry, Tuning(labels=labels), y)
+
+
+def test_the_least_criterion_is_the_best_measure():
+    y, rows = np.array(["a", "a", "b", "b"]), np.arange(4)
+    labels, accuracy = np.unique(y), KNOWN["classification"][0]
+    told = Tuning(labels=labels, metric=accuracy).criterion
+    assert told.name == "1 − accuracy"
+    assert [told.loss(y, said, None, rows) for said in (y, np.array(["a", "a", "a", "b"]))] == [0.0, 0.25]
+    error = Tuning(metric=KNOWN["regression"][2]).criterion
+    assert error.loss(np.zeros(2), np.array([1.0, -3.0]), None, rows[:2]) == 2.0
+    # On the scale of the fit both are logarithms: the measure sees them brought back.
+    back = Tuning(metric=KNOWN["regression"][2]).on_scale(np.exp).criterion
+    assert back.loss(np.log([2.0, 5.0]), np.log([3.0, 2.0]), None, rows[:2]) == pytest.approx(2.0)
+
+
+def test_folds_of_classes_predict_every_row_but_the_only_one_of_its_class():
+    y = np.repeat(["many", "two", "one"], [12, 2, 1])
+    predicted = np.concatenate([test for _, test in ClassFolds(seed=3).split(None, y)])
+    assert sorted(predicted) == list(range(14))
+
+
+def test_where_one_split_chooses_it_learns_from_most_of_the_past(rows):
+    _, y, who = rows
+    every, one = (Tuning(times=who).parts(y, large=large) for large in (False, True))
+    assert len(every) == 5
+    assert len(one) == 1
+    assert len(one[0].train) == max(len(part.train) for part in every)
+    assert len(Tuning(groups=who).parts(y, large=True)) == 1
 
 
 def test_a_method_that_cannot_be_told_says_so_on_its_line(rows):

@@ -232,6 +232,7 @@ def test_sentinels_are_told_with_the_option_that_acts_and_it_does(tmp_path, rng)
         np.r_[np.arange(1.0, 100.0), 99, 99],  # ages
         np.r_[np.linspace(20, 80, 60), 99],  # one row
         np.r_[np.linspace(0, 500, 60), 999, 999],  # as far away as the others are from each other
+        np.r_[np.linspace(0, 4000, 60), 9999, 9999],  # less than two such ranges away
         np.repeat([-1.0, 0.0, 1.0], 20),  # votes
         np.r_[np.linspace(-30, 30, 60), -1, -1],
     ],

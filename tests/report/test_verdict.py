@@ -53,26 +53,31 @@ def test_an_erratic_model_is_forgiven_no_more_than_the_noise_of_the_best(rng):
     loss = compare_scores(best, erratic, SHARE)
     assert corrected_error(best, SHARE) < loss.mean < loss.standard_error
     assert judge([best, erratic], [4, 1]).recommended == 0
+    assert judge([best, erratic], [4, 1]).as_good == (True, False)
 
 
 def test_what_all_models_share_is_not_the_noise_of_the_best(rng):
     """Folds that are hard for everyone, the baseline included, do not make the best model noisy."""
     hard = waves(rng, 0.0, 1.0)
     best, other = hard + waves(rng, 0.5, 0.01), hard + waves(rng, 0.45, 0.3)
-    assert decide([best, other], [3, 1], [True, True], hard, SHARE).recommended == 0
+    found = decide([best, other], [3, 1], [True, True], hard, SHARE)
+    assert found.recommended == 0
+    assert found.as_good == (True, False)
 
 
 def test_simplicity_costs_no_more_than_half_of_the_gain(rng):
     best, poor = waves(rng, 0.4, 0.8), waves(rng, 0.15, 0.8)
     assert corrected_error(best, SHARE) > 0.25
     assert judge([best, poor], [4, 1]).recommended == 0
+    assert judge([best, poor], [4, 1]).as_good == (True, False)
     assert judge([best, waves(rng, 0.25, 0.8)], [4, 1]).recommended == 1
 
 
 def test_nothing_below_the_baseline_is_recommended(rng):
     below = waves(rng, -0.1, 0.3)
     assert judge([waves(rng, 0.1, 0.3), below], [4, 1]).recommended == 0
-    assert judge([below, below - 1], [1, 2]) == Verdict(None, (False, False), is_best=False)
+    none = Verdict(None, (False, False), is_best=False, as_good=(True, False))
+    assert judge([below, below - 1], [1, 2]) == none
 
 
 def test_only_models_that_beat_the_baseline_are_recommended_where_some_do(rng):

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from textwrap import dedent, indent
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from assay.registry import courses_among, documentation, estimators, task_of
 from assay.report.errors import ReportError
 from assay.report.trials.landmarks import landmark_entries
+from assay.report.wording import nearest, plainly
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
@@ -147,14 +147,11 @@ def find_method(name: str) -> Method:
     >>> find_method("kernel ridge").name
     'KernelRidge'
     """
-    known = {_plain(method.name): method for method in catalogue()}
-    wanted = _plain(name)
-    if wanted in known:
+    known = {plainly(method.name): method for method in catalogue()}
+    if (wanted := plainly(name)) in known:
         return known[wanted]
-    near = [*get_close_matches(wanted, known, n=3)]
-    # Part of a name is no slip of the pen, and no near match by its letters: "logistic", "huber".
-    near += [key for key in known if len(wanted) > 2 and wanted in key and key not in near]
-    hint = f" Did you mean {' or '.join(known[key].name for key in near[:3])}?" if near else ""
+    near = nearest(name, [method.name for method in known.values()])
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise ReportError(f"There is no method {name!r}; assay methods lists them.{hint}")
 
 
@@ -174,11 +171,6 @@ def sentences(text: str) -> list[str]:
         else:
             whole.append(part)
     return [part for part in whole if part]
-
-
-def _plain(name: str) -> str:
-    """A name without what people write in different ways: case, blanks, hyphens, underscores."""
-    return re.sub(r"[\W_]+", "", name).lower()
 
 
 def _objective(body: list[str]) -> tuple[str, str, str]:

@@ -76,8 +76,10 @@ def nearest(wrong: str, known: Iterable[str], n: int = 3) -> list[str]:
     >>> nearest("colour", ["size", "weight"])
     []
     """
-    plain = {_plain(name): name for name in reversed(list(known))}
-    asked = _plain(wrong)
+    plain: dict[str, str] = {}
+    for name in known:
+        plain.setdefault(plainly(name), name)
+    asked = plainly(wrong)
     keys = get_close_matches(asked, plain, n=n)
     keys += [key for key in plain if len(asked) > 2 and asked in key and key not in keys]
     return [plain[key] for key in keys[:n]]
@@ -89,7 +91,7 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def _plain(name: str) -> str:
+def plainly(name: str) -> str:
     """A name without what people write in different ways: case, blanks, hyphens, underscores."""
     return re.sub(r"[\W_]+", "", name).lower() or name.lower()
 

@@ -13,6 +13,7 @@ from assay.report.errors import ReportError
 from assay.report.page.document import render
 from assay.report.reproduction import notebook, script
 from assay.report.results import about_model, to_json
+from assay.report.tables.files.byte_streams import reason_of
 from assay.report.trials.comparison import Comparison
 
 REPORT = "report.html"
@@ -50,12 +51,12 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
         if not nearest.is_dir() or not os.access(nearest, os.W_OK):
             raise ReportError(f"The output folder {folder} cannot be written to; name another with --output.")
         _try_folder(folder)  # the superuser may write everywhere, and is refused all the same
+    except ReportError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, ReportError):
-            raise
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise ReportError(
-            f"The output folder {folder} cannot be written to ({reason}); name another with --output."
+            f"The output folder {folder} cannot be written to ({reason_of(error)}); name another with "
+            "--output."
         ) from error
     for name in FILES:
         if (folder / name).is_dir():

@@ -231,11 +231,11 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
     pairs = [f"{short(pair.first)} and {short(pair.second)}" for pair in doubled[:MAX_WARNINGS]]
     sizes = [signed(pair.correlation) for pair in doubled[:MAX_WARNINGS]]
     rest = f", and so do {len(doubled) - MAX_WARNINGS} more pairs" if len(doubled) > MAX_WARNINGS else ""
-    warned = [
+    repeated = (
         f"{'; '.join(pairs)} nearly repeat each other (correlation {', '.join(sizes)}){rest}: one of a pair "
         "tells little that the other does not."
-        for _ in doubled[:1]
-    ]
+    )
+    warned = warnings_in_html([repeated] if doubled else [])
     strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
     if len(used) < len(every):
         strong = f"Of the first {len(used)} of {len(every):,} columns. {strong}"
@@ -245,7 +245,7 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
     shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
     cut = [f"{len(shown)} of {len(names):,} columns are shown."] if len(shown) < len(names) else []
     return (
-        f"<h3>How the columns go together</h3><p>{strong}</p>{warnings_in_html(warned)}"
+        f"<h3>How the columns go together</h3><p>{strong}</p>{warned}"
         f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(cut)}"
     )
 

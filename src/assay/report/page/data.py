@@ -29,13 +29,12 @@ from assay.report.tables.checks.associations import (
     Association,
     of_leaks,
     sample,
-    short,
-    signed,
 )
 from assay.report.tables.checks.doubles import mixed, row_keys
 from assay.report.tables.data import Data, Task
 from assay.report.tables.schema import left_out
 from assay.report.trials.comparison import Comparison
+from assay.report.wording import short, signed
 
 SKEWED = 1.0
 """A target of greater skewness, in size, is said to have a long tail."""
@@ -116,30 +115,19 @@ def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
     >>> double_remarks(count_doubles(data), data, "clustering")
     ('1 row repeats an earlier one in every column.',)
     """
-    among = "" if doubles.n_rows == len(data.X) else f" of {counted(doubles.n_rows)} drawn at random"
+    among = "" if doubles.n_rows == len(data.X) else f" of {doubles.n_rows:,} drawn at random"
     told = []
     if doubles.n_repeating:
         subject = "row repeats an earlier one" if doubles.n_repeating == 1 else "rows repeat earlier ones"
         ending = "." if data.y is None else ": a fold may predict a row from its double."
-        told.append(f"{counted(doubles.n_repeating)} {subject}{among} in every column{ending}")
+        told.append(f"{doubles.n_repeating:,} {subject}{among} in every column{ending}")
     if task == "classification" and doubles.n_contradicting:
         subject = f"row{among} has" if doubles.n_contradicting == 1 else f"rows{among} have"
         told.append(
-            f"{counted(doubles.n_contradicting)} {subject} the values of a row of another class: no method "
+            f"{doubles.n_contradicting:,} {subject} the values of a row of another class: no method "
             "can name them all right."
         )
     return tuple(told)
-
-
-def counted(value: int) -> str:
-    """A count with a comma between thousands.
-
-    Examples
-    --------
-    >>> counted(20640)
-    '20,640'
-    """
-    return f"{value:,}"
 
 
 def share_of(part: int, whole: int) -> str:
@@ -170,8 +158,9 @@ def data_section(comparison: Comparison) -> str:
     data, task = comparison.data, comparison.task
     frame, y = sample(data)
     associations = comparison.associations
+    known = {*left_out(data.columns)}  # which have a list of their own
     told = [data.description, f"Source: {data.source}" if data.source else ""]
-    told += [note for note in data.notes if note not in left_out(data.columns)]
+    told += [note for note in data.notes if note not in known]
     words = "".join(f"<p>{escape(note)}</p>" for note in told if note)
     doubles = count_doubles(data)
     repeated = double_remarks(doubles, data, task)
@@ -187,7 +176,7 @@ def data_section(comparison: Comparison) -> str:
     )
     unused = f"<h3>Columns that are left out</h3><ul>{unused}</ul>" if unused else ""
     n_rows, n_columns = data.X.shape
-    rows, columns = counted(n_rows), f"{n_columns:,} column{'s' * (n_columns != 1)}"
+    rows, columns = f"{n_rows:,}", f"{n_columns:,} column{'s' * (n_columns != 1)}"
     return (
         f'<section id="data"><h2>The data</h2><p>{rows} rows, {columns} to learn from.</p>{words}'
         f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y, associations)}"
@@ -233,7 +222,7 @@ def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None, associations: S
         target = short(str(data.target), 24)
         headings.append(Heading(f"Tells of {target} by itself", great_first=True))
     first = f"The first {MAX_SUMMARY_COLUMNS} of {len(used):,} columns are shown."
-    drawn = f"Distributions and associations are those of {counted(SAMPLE_ROWS)} rows drawn at random."
+    drawn = f"Distributions and associations are those of {SAMPLE_ROWS:,} rows drawn at random."
     cut = {
         first: len(used) > MAX_SUMMARY_COLUMNS,
         drawn: len(data.X) > SAMPLE_ROWS,
@@ -249,8 +238,8 @@ def _cells(
     share, missing = n_missing / n_rows, "—"
     if n_missing:
         bar = f'<span class="share" aria-hidden="true"><i style="width:{100 * share:.3g}%"></i></span>'
-        missing = f"{counted(n_missing)} ({share_of(n_missing, n_rows)}){bar}"
-    return [name, kind, Cell(missing, share), Cell(counted(n_distinct), n_distinct), *summary]
+        missing = f"{n_missing:,} ({share_of(n_missing, n_rows)}){bar}"
+    return [name, kind, Cell(missing, share), Cell(f"{n_distinct:,}", n_distinct), *summary]
 
 
 def _missing(data: Data, task: Task) -> str:
@@ -261,5 +250,5 @@ def _missing(data: Data, task: Task) -> str:
     n_gaps = sum(column.n_missing for column in gaps)
     values = "value is" if n_gaps == 1 else "values are"
     where = " inside the cross-validation, from the training rows of each fold alone"
-    first = f"{counted(n_gaps)} {values} missing, in {len(gaps)} of {data.X.shape[1]} columns."
+    first = f"{n_gaps:,} {values} missing, in {len(gaps)} of {data.X.shape[1]} columns."
     return notes([first, f"What is missing is filled{where if task != 'clustering' else ''}: {how}."])

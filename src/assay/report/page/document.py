@@ -117,10 +117,9 @@ def _verdict(comparison: Comparison) -> str:
 
 def alarms(comparison: Comparison) -> str:
     """What puts the whole comparison in doubt, such as a column that gives the target away."""
-    sentences = getattr(comparison, "alarms", ())
-    if not sentences:
+    if not comparison.alarms:
         return ""
-    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in comparison.alarms)
     return f'<aside class="alarm" id="alarm" aria-label="Warning">{told}</aside>'
 
 

@@ -19,8 +19,8 @@ from assay.report.page.effects import (
     fitting,
     shortened,
 )
-from assay.report.page.model_pictures import OUT_OF_FOLD
-from assay.report.page.pictures import OnAxes, Picture, draw
+from assay.report.page.model_pictures import OUT_OF_FOLD, OnAxes
+from assay.report.page.pictures import Picture, draw
 from assay.report.page.pieces import figure, notes, section
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison

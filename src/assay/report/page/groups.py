@@ -12,7 +12,7 @@ from assay.report.page.pieces import Heading, Row, breakable, notes, table
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.clusters.comparison import CRITERIA, ClusteringComparison
 from assay.report.trials.comparison import Comparison
-from assay.report.wording import capital, shown
+from assay.report.wording import capital, shown, signed
 
 MAX_MEMBERS = 120
 MAX_GROUP_COLUMNS = 9
@@ -84,7 +84,7 @@ def agreement(comparison: ClusteringComparison) -> str:
     if len(clusterings) < 2:
         return ""
     lines = [
-        [escape(item.name), *(f"{value:.2f}".replace("-", "−") for value in line)]
+        [escape(item.name), *map(signed, line)]
         for item, line in zip(clusterings, comparison.agreement, strict=True)
     ]
     caption = "Do the methods agree? Adjusted Rand index of their groups"

@@ -32,6 +32,7 @@ from assay.report.tables.data import Data, rarer_class
 from assay.report.trials.candidate import Candidate, final_step
 from assay.report.trials.clusters.comparison import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Comparison
+from assay.report.trials.explaining.explanation import Effect
 from assay.report.trials.landmarks import OnLandmarks
 from assay.report.trials.stacking import WeightedEnsemble
 from assay.report.wording import shown
@@ -220,9 +221,9 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
         yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many, wide=kind == "tree")
 
 
-def _effects(candidate: Candidate) -> Any:
+def _effects(candidate: Candidate) -> tuple[Effect, ...]:
     """Effects of the columns that matter to a model, where they are known."""
-    return effects_that_matter(getattr(candidate, "effects", ()), candidate.importances)
+    return effects_that_matter(candidate.effects, candidate.importances)
 
 
 def is_flat(values: NDArray) -> bool:

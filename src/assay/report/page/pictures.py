@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from html import escape
 from itertools import groupby
@@ -16,12 +16,10 @@ import numpy as np
 
 from assay.display import house_style
 from assay.display.style import FAINT_INK, GRID, GROUND, INK
-from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
+from assay.report.page.model_pictures import OnAxes, of_classes, of_clusters, of_regression
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.wording import shown
-
-OnAxes = Callable[[Any], Any]
 
 RASTER_DPI = 110
 """Of what is drawn as points of colour: clouds of many rows, shaded maps."""

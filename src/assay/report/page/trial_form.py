@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -57,11 +58,10 @@ def _field(column: Column, code: Any, typical: str) -> str:
         return f'<input type="number" step="any" {name} value="{value}">'
     if column.kind == "date":
         return f'<input type="date" {name} value="{value}">'
-    code = getattr(code, "plain", code)  # the levels are those of either way
-    return _choice(name, [*code.levels, *getattr(code, "rare", ())], typical)
+    return _choice(name, code.known_levels, typical)
 
 
-def _choice(name: str, options: list[str], typical: str) -> str:
+def _choice(name: str, options: Sequence[str], typical: str) -> str:
     listed = ""
     for option in options:
         mark = " selected" if option == typical else ""

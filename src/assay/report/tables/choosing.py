@@ -303,23 +303,31 @@ def open_target(
             "name another column with --target."
         )
     y, names = _labels(table, present, column, name, notes)
+    repeated, names = _repeated_classes(y, names, name, notes, keep_rare=keep_rare)
+    kept[np.flatnonzero(kept)[~repeated]] = False
+    return kept, y[repeated], names, notes
+
+
+def _repeated_classes(
+    y: NDArray, names: tuple[str, ...], target: str, notes: list[str], *, keep_rare: bool
+) -> tuple[NDArray, tuple[str, ...]]:
+    """The rows whose class has another row, and the names of such classes; others are noted or refused."""
     labels, counts = np.unique(y, return_counts=True)
-    if counts.min() > 1:
-        return kept, y, names, notes
     single = [known for known, count in zip(names, counts, strict=True) if count < 2]
+    if not single:
+        return np.ones(len(y), dtype=bool), names
     if keep_rare or (counts > 1).sum() < 2:
         subject = "class {} of {!r} has" if len(single) == 1 else "classes {} of {!r} have"
         raise ReportError(
-            f"The {subject.format(listed(single, 3), name)} one row only; every class needs two or more: "
+            f"The {subject.format(listed(single, 3), target)} one row only; every class needs two or more: "
             f"leave {'out --keep-rare' if keep_rare else 'such rows out'}, or join classes."
         )
     notes.append(
-        f"{'The class' if len(single) == 1 else 'The classes'} {listed(single, 3)} of {name!r} with one row "
-        "only: set aside, as a row cannot be learnt from and predicted; --keep-rare refuses instead."
+        f"{'The class' if len(single) == 1 else 'The classes'} {listed(single, 3)} of {target!r} with one "
+        "row only: set aside, as a row cannot be learnt from and predicted; --keep-rare refuses instead."
     )
-    often = np.isin(y, labels[counts > 1])
-    kept[np.flatnonzero(kept)[~often]] = False
-    return kept, y[often], tuple(np.array(names, dtype=object)[counts > 1]), notes
+    often = counts > 1
+    return np.isin(y, labels[often]), tuple(np.array(names, dtype=object)[often])
 
 
 def _labels(

@@ -258,11 +258,11 @@ class Comparison:
             remarks.append(
                 f"A certificate of {chosen.name} does not hold; no model whose certificates hold is as good."
             )
-        others = {}
-        for candidate in self._models:
-            loss = self.against_best(candidate)
-            if candidate not in (chosen, self.best) and loss.mean <= self._forgiven(loss):
-                others[candidate.name] = loss
+        others = {
+            candidate.name: self.against_best(candidate)
+            for candidate, as_good in zip(self._models, self.verdict.as_good, strict=True)
+            if as_good and candidate is not chosen and candidate is not self.best
+        }
         if others:
             verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
             sizes = joined([plus_minus(loss.mean, loss.standard_error) for loss in others.values()])
@@ -272,10 +272,6 @@ class Comparison:
                 f"{sizes})."
             )
         return tuple(remarks)
-
-    def _forgiven(self, loss: Difference) -> float:
-        """The loss against the best that is called noise: of the difference, and of the best itself."""
-        return min(loss.standard_error, self.best.standard_error)
 
     def _why_not_the_best(self) -> str:
         chosen, best = self.recommended, self.best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import multiprocessing
 import os
@@ -27,6 +28,16 @@ from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError)
 """What a fit may raise on a table that it cannot serve; errors of linear algebra are among the first."""
+
+
+@contextmanager
+def attempted(what: str) -> Iterator[None]:
+    """Go on without what a table cannot give; why it cannot is logged, with the place in the code."""
+    try:
+        yield
+    except FAILURES:
+        logging.getLogger("assay").info("%s was left out.", what, exc_info=True)
+
 
 State = Literal["waiting", "running", "done", "left out"]
 Task = TypeVar("Task")

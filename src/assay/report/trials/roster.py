@@ -140,9 +140,5 @@ def _forms(suits: Suitability | None) -> Iterator[Suitability]:
 def _purpose(suits: Suitability) -> str:
     """For which targets a suitability and those otherwise are."""
     words = {"counts": "counts (whole numbers from zero or a few up)", "positive": "numbers above zero"}
-    targets: list[str] = []
-    item: Suitability | None = suits
-    while item is not None and item.target is not None:
-        targets.append(words[item.target])
-        item = item.otherwise
+    targets = [words[form.target] for form in _forms(suits) if form.target is not None]
     return f"for a target of {' or '.join(targets)}"

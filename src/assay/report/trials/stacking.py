@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from assay.certificates import Certificates
 from assay.models.stacking import convex_weights
 from assay.report.tables.encoding.code_encoder import OnColumns
+from assay.report.trials.candidate import certificates_of
 from assay.report.trials.scoring.resampling import FoldSplit
 from assay.report.trials.trial import Answers
 from assay.report.trials.tuning import Tuning
@@ -23,11 +24,6 @@ LEAST_WEIGHT = 0.01
 
 NAME = "Ensemble"
 SUMMARY = "Weighted mean of {members}: the weights of least squared error out of fold."
-
-
-def _certificates(model: Any) -> Certificates:
-    """Certificates of a member, or of the regression inside it."""
-    return getattr(getattr(model, "regressor_", model), "certificates_", Certificates())
 
 
 def draws_folds(model: Any) -> bool:
@@ -86,7 +82,7 @@ class WeightedEnsemble(BaseEstimator):
     def _take(self, fitted: list[Any]) -> WeightedEnsemble:
         self.estimators_ = fitted
         self.n_features_in_ = max(model.n_features_in_ for model in fitted)
-        self.certificates_ = Certificates([item for model in fitted for item in _certificates(model)])
+        self.certificates_ = Certificates([item for model in fitted for item in certificates_of(model)])
         if is_classifier(fitted[0]):
             self.classes_ = fitted[0].classes_
         return self

@@ -31,7 +31,7 @@ from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit, for_all_
 from assay.report.trials.tuning import Tuning
 
 MEMORY = 1 << 30
-"""Encoded splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
+"""Encoded splits of one kind are kept up to so many bytes; beyond, a split is made again for every method."""
 
 
 class EncodedSplit(NamedTuple):
@@ -70,11 +70,12 @@ class Encodings:
         columns: Sequence[Column],
         parts: Sequence[FoldSplit],
         kind: type[TableEncoder] = TableEncoder,
+        read: pd.DataFrame | None = None,  # the frame with its numbers as floats, where it is there already
     ) -> None:
         self.frame, self.target, self.columns, self.parts = frame, target, columns, parts
         self.kind = kind
         self._others: dict[type[TableEncoder], Encodings] = {}
-        self._read = read_once(frame, columns)
+        self._read = read_once(frame, columns) if read is None else read
         self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
         self._stored: dict[int, StoredSplit] = {}
@@ -96,7 +97,9 @@ class Encodings:
         if kind is self.kind:
             return self
         if kind not in self._others:
-            self._others[kind] = Encodings(self.frame, self.target, self.columns, self.parts, kind)
+            self._others[kind] = Encodings(
+                self.frame, self.target, self.columns, self.parts, kind, self._read
+            )
         return self._others[kind]
 
     def __getitem__(self, number: int) -> EncodedSplit:
@@ -322,7 +325,7 @@ def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray, f
         some, told = parts[start : start + folds], answers[start : start + folds]
         predictions, fold = np.empty_like(y), np.full(len(y), -1)
         for number, (part, said) in enumerate(zip(some, told, strict=True)):
-            predictions[part.test], fold[part.test] = said.predictions, start + number
+            predictions[part.test], fold[part.test] = said.predictions, number
         probabilities = _table([said.probabilities for said in told], some, len(y))
         bounds = _table([said.bounds for said in told], some, len(y))
         whole = Outputs(predictions, probabilities, bounds, fold)

@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 from assay.report.tables.checks.deciding import decides_beyond_chance, share_by_levels, share_in_ranges
 from assay.report.tables.checks.doubles import as_codes
+from assay.report.tables.checks.relations import standardised
 from assay.report.tables.data import SAMPLE_ROWS, Data, Task, sampled
 from assay.report.tables.encoding.cells import days_of, finite, level_places, words_of
 from assay.report.tables.schema import Column, truth
@@ -150,16 +151,8 @@ def correlation(first: NDArray, second: NDArray) -> float:
     known = ~np.isnan(first)
     if int(known.sum()) < FEWEST:
         return 0.0
-    product = _unit(first[known]) @ _unit(second[known].astype(np.float64))
-    return float(np.clip(product, -1.0, 1.0))
-
-
-def _unit(values: NDArray) -> NDArray:
-    """Centred, of norm 1; zero where the values do not vary."""
-    values = values / (np.abs(values).max() or 1.0)
-    centred = values - values.mean()
-    norm = float(np.sqrt(centred @ centred))
-    return centred / norm if norm > 1e-12 * np.sqrt(len(values)) else np.zeros_like(centred)
+    unit, _ = standardised(np.column_stack([first[known], second[known]]))
+    return float(np.clip(unit[:, 0] @ unit[:, 1], -1.0, 1.0))
 
 
 MAX_COLUMNS = 500
@@ -229,7 +222,8 @@ def with_target(data: Data, task: Task) -> list[Association]:
     used = [column for column in data.columns if column.learnable]
     # Products of one column at a time are too small to share between threads.
     associations = alone(lambda: [_associate(frame[column.name], column, y, classes) for column in used])
-    return sorted(associations, key=lambda item: -abs(item.strength))
+    # The same column in two units differs by rounding, which is not to decide the order.
+    return sorted(associations, key=lambda item: -round(abs(item.strength), 12))
 
 
 def repeats(names: list[str], matrix: NDArray, least: float = REPEATED) -> list[Pair]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from assay.report.tables.data import sampled
 from assay.report.tables.encoding.cells import finite
 from assay.report.tables.schema import Column
 from assay.report.wording import short
@@ -82,7 +83,7 @@ class NumberColumns(NamedTuple):
 def numbers_of(frame: pd.DataFrame, columns: Sequence[Column], y: NDArray | None = None) -> NumberColumns:
     """The columns of numbers, of all rows or of some drawn at random, always the same ones."""
     if len(frame) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(len(frame), MOST_ROWS, replace=False))
+        rows = sampled(len(frame), MOST_ROWS)
         frame, y = frame.iloc[rows], None if y is None else y[rows]
     used = [column.name for column in columns if column.learnable and column.kind == "numeric"]
     known = {name: values for name in used[:MAX_COLUMNS] if _is_known(values := finite(frame[name]))}
@@ -112,7 +113,7 @@ def linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
 
 
 def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
-    unit, scale = _standardised(table)
+    unit, scale = standardised(table)
     gram = unit.T @ unit
     left = gram.copy()  # what the columns in the basis leave of each other: a Cholesky factorisation by steps
     basis, relations = list[int](), list[Relation]()
@@ -155,7 +156,7 @@ def together(columns: NumberColumns, target: str) -> Relation | None:
         return None
     exact = linear_relations([*names, target], np.column_stack([table, y]))
     if exact and exact[-1].name == target:
-        return exact[-1] if len(exact[-1].terms) > 1 else None  # a single column is told by `leaks`
+        return exact[-1] if len(exact[-1].terms) > 1 else None  # a single column is told by `leaking`
     chosen = alone(_chosen, names, table, y, target)
     positive = np.flatnonzero((table > 0).all(axis=0))
     if chosen is None and (y > 0).all() and len(positive) > 1:
@@ -189,7 +190,7 @@ def _but_for_few_rows(columns: NumberColumns, target: str) -> Relation | None:
     if y is None or len(names) > MOST_ROBUST or len(y) < ROWS_PER_COLUMN * len(names):
         return None
     every = slice(None, None, -(-len(y) // ROBUST_ROWS))
-    unit, aim = _standardised(table[every])[0], y[every]
+    unit, aim = standardised(table[every])[0], y[every]
     design = np.column_stack([np.full(len(aim), 1 / np.sqrt(len(aim))), unit])
     kept = np.arange(len(aim))
     for _ in range(STEPS):
@@ -210,8 +211,8 @@ def _but_for_few_rows(columns: NumberColumns, target: str) -> Relation | None:
 
 def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Relation | None:
     """The first few columns that explain nearly all of the target, chosen one by one."""
-    unit, scale = _standardised(table)
-    aim, spread = _standardised(y[:, None])
+    unit, scale = standardised(table)
+    aim, spread = standardised(y[:, None])
     if not spread[0] > 0:
         return None
     rest, chosen, frame = aim[:, 0].copy(), list[int](), np.empty((len(y), 0))
@@ -238,7 +239,7 @@ def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Re
     return Relation(target, terms, shifted=_is_shifted(y, table[:, chosen], weights))
 
 
-def _standardised(table: NDArray) -> tuple[NDArray, NDArray]:
+def standardised(table: NDArray) -> tuple[NDArray, NDArray]:
     """Columns centred and of norm 1, and the norms; zero where a column does not vary."""
     size = np.abs(table).max(axis=0)
     scaled = table / np.where(size > 0, size, 1.0)

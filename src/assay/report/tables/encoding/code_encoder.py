@@ -19,6 +19,7 @@ from assay.report.tables.encoding.encoder import (
     LevelCode,
     NumericCode,
     OrderCode,
+    PlainEncoder,
     TableEncoder,
 )
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
@@ -68,7 +69,7 @@ def learn_plainly(values: pd.Series[Any], column: Column) -> Code:
     return NumericCode(np.nan, marked=False)
 
 
-class CodeEncoder(TableEncoder):
+class CodeEncoder(PlainEncoder):
     """Turns columns into numbers for trees: nothing is filled, marked, centred or divided.
 
     Numbers stay as they are, levels of a category become their places (`places_of_categories` says which
@@ -96,11 +97,6 @@ class CodeEncoder(TableEncoder):
     def _plain(self, X: pd.DataFrame) -> PlainNumbers:
         return PlainNumbers.of(X, ())
 
-    def _learn(self, X: pd.DataFrame) -> NDArray:
-        features = super()._learn(X)
-        self.mean_, self.scale_ = np.zeros(features.shape[1]), np.ones(features.shape[1])
-        return features
-
 
 def places_of_categories(columns: Sequence[Column]) -> list[int]:
     """The features of a `CodeEncoder` that are places of levels without an order."""
@@ -126,6 +122,12 @@ class BothCodes:
 
     plain: Code
     numbers: Code
+
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level of the fit of a category, which both ways know."""
+        assert isinstance(self.plain, LevelCode | OrderCode)
+        return self.plain.known_levels
 
     def names(self, column: Column) -> list[str]:
         """Names of the features."""

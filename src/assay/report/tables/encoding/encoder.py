@@ -71,6 +71,11 @@ class LevelCode:
     rare: tuple[str, ...]
     marked: bool
 
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level of the fit, the most frequent first."""
+        return self.levels + self.rare
+
     def limited(self, most: int) -> LevelCode:
         """The same with marks for fewer levels."""
         return replace(self, levels=self.levels[:most], rare=self.levels[most:] + self.rare)
@@ -106,6 +111,11 @@ class OrderCode:
 
     levels: tuple[str, ...]
     fill: float
+
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level, in their order."""
+        return self.levels
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> OrderCode:
@@ -272,8 +282,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
             if isinstance(code, (LevelCode, OrderCode, ShareCode)) and column.kind != "boolean":
-                known = set(code.levels) | set(getattr(code, "rare", ()))
-                new = sorted({word for word in words_of(cells(X, column)) if word is not None} - known)
+                words = frequencies(words_of(cells(X, column)))
+                new = sorted(set(words).difference(code.known_levels))
                 if new:
                     unseen[column.name] = new[:5]
         return unseen

@@ -34,6 +34,11 @@ class ShareCode:
     rare: tuple[str, ...]
     shares: tuple[float, ...]
 
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level of the fit, the most frequent first."""
+        return self.levels + self.rare
+
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> ShareCode:
         """Learn the levels, the most frequent first, and their shares."""

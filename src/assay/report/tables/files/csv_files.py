@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
@@ -100,7 +100,7 @@ def csv_blocks(
             io.BufferedReader(lines), **_options(dialect), dtype=_kinds(dialect, words), chunksize=n_rows
         ) as reader:
             for block in reader:
-                yield _settled(_named(block, dialect, name), words, dialect.decimal, columns)
+                yield _settled(_named(block, dialect, name), frozenset(words), dialect.decimal, columns)
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
 
@@ -109,7 +109,8 @@ def _kinds(dialect: Dialect, words: Sequence[str]) -> dict[Any, type]:
     """The columns whose texts stay texts."""
     # pandas calls columns without a header by their number until they are named.
     places: Sequence[Any] = dialect.names if dialect.header else range(len(dialect.names))
-    return {place: str for place, title in zip(places, dialect.names, strict=True) if title in words}
+    wanted = frozenset(words)
+    return {place: str for place, title in zip(places, dialect.names, strict=True) if title in wanted}
 
 
 def lay_out(opening: bytes, name: str, reading: Reading | None = None) -> Dialect:
@@ -240,7 +241,7 @@ def _named(frame: pd.DataFrame, dialect: Dialect, name: str) -> pd.DataFrame:
 
 
 def _settled(
-    block: pd.DataFrame, words: Sequence[str], decimal: str, columns: Sequence[Column]
+    block: pd.DataFrame, words: Collection[str], decimal: str, columns: Sequence[Column]
 ) -> pd.DataFrame:
     """A block whose columns of numbers look as they would in the whole table."""
     known = {column.name: column for column in columns}

@@ -15,6 +15,7 @@ from assay.report.tables.files.values import (
     CODE,
     FEWEST_NUMBERS,
     Numbers,
+    any_number,
     are_codes,
     is_text,
     masked,
@@ -154,6 +155,8 @@ def _of_dates(name: str, values: pd.Series[Any]) -> Meaning | None:
 def _of_words(name: str, values: pd.Series[Any], decimal: str) -> Meaning:
     """A column of words; it is told where most of them are numbers to a person."""
     kept, notes = _without_none(values, name)
+    if not any_number(values):  # most columns of words: to read all of one takes as long as all the rest
+        return Meaning(kept, tuple(notes))
     numbers = numbers_from_texts(values, decimal, forced=True)
     n_cells = int(values.notna().sum())
     if (

@@ -13,8 +13,6 @@ import pandas as pd
 from assay.report.errors import ReportError
 from assay.report.tables.files.byte_streams import BROKEN, LineReader, reason_of
 
-MOST_ARRAY_BYTES = 2**31
-
 
 def read_json(lines: LineReader, name: str) -> pd.DataFrame:
     """The whole table: a column for each key, in the order in which they come."""

@@ -82,6 +82,21 @@ def numbers_from_texts(
     return other
 
 
+def any_number(texts: pd.Series[Any]) -> bool:
+    """Whether one of the first different texts is a number, with either decimal mark.
+
+    Examples
+    --------
+    >>> any_number(pd.Series(["Lyon", "Nice"])), any_number(pd.Series(["Lyon", "2,5 kg"]))
+    (False, True)
+    """
+    try:
+        some = texts.dropna().unique()[:GLANCE]
+    except TypeError:  # lists and other things that cannot be compared
+        return False
+    return any(amount(str(text).strip(), mark) is not None for text in some for mark in OTHER_MARK)
+
+
 def _numbers(
     texts: pd.Series[Any], decimal: str, *, strict: bool, forced: bool, unit: str | None
 ) -> Numbers | None:

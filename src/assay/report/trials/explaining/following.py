@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, 
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.engine import FAILURES, Engine
+from assay.report.trials.engine import Engine, attempted
 from assay.report.trials.explaining.effects import CORRELATED_ROWS, MAX_COLUMNS, Split, effects_of, spread
 from assay.report.trials.explaining.explanation import (
     Effect,
@@ -126,7 +125,7 @@ class Afterwards:
         said = [item.answers for item in members]
         options: dict[str, Any] = {"folds": self.settings.folds, "classes": labels}
         options["in_order"] = self.settings.tuning.times is not None
-        with suppress(*FAILURES):
+        with attempted(NAME):
             answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
             kept, weights = heavy_members(weights)
             if len(kept) < 2:
@@ -189,14 +188,14 @@ class Afterwards:
     def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
-        with suppress(*FAILURES):
+        with attempted("What the columns are worth"):
             splits, whole = self._splits(chosen, contender), self._whole(chosen)
             importances = self._importances(splits, whole, chosen) or importances
             names = () if importances is None else importances.columns[:MAX_COLUMNS]
             options: dict[str, Any] = {"labels": self.settings.labels, "followed": self.settings.followed}
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
-        with suppress(*FAILURES):
+        with attempted("The learning curve"):
             learning = self._learning(*self._strongest(comparison, chosen, contender))
             if learning is not None and chosen.weights is not None:
                 learning = learning._replace(member=next(iter(chosen.weights)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,25 +130,19 @@ def choose_threshold(
     all_costs = None if costs is None else np.tile(costs, len(repeats))
     if np.unique(pooled).size < 2:
         return None
-    before, after, named = list[float](), list[float](), list[NDArray]()
-    for said, share in zip(repeats, shares, strict=True):
-        chosen = named_out_of_fold(rare, share, said.folds, metric, costs, in_order=in_order)
-        told = np.where(chosen, labels[place], labels[1 - place])
-        named.append(chosen)
-        for number in np.unique(said.folds):
-            inside = said.folds == number
-            known = None if costs is None else costs[inside]
-            for scores, predictions in ((before, said.predictions), (after, told)):
-                rows = Judged(y[inside], predictions[inside], None, labels, known)
-                scores.append(metric.measure(rows))
+    named = [
+        named_out_of_fold(rare, share, said.folds, metric, costs, in_order=in_order)
+        for said, share in zip(repeats, shares, strict=True)
+    ]
+    measured = partial(_over_splits, metric, y, repeats, labels=labels, costs=costs)
     likelier = np.concatenate([said.predictions == labels[place] for said in repeats])
     then, grid = np.concatenate(named), thresholds_of(pooled)
     return Threshold(
         label=names[place],
         place=place,
         value=best_threshold(all_rare, pooled, metric, all_costs),
-        before=float(np.mean(before)),
-        after=float(np.mean(after)),
+        before=measured(predictions=[said.predictions for said in repeats]),
+        after=measured(predictions=[np.where(rows, labels[place], labels[1 - place]) for rows in named]),
         caught=(float(likelier[all_rare].mean()), float(then[all_rare].mean())),
         right=(_right(all_rare, likelier), _right(all_rare, then)),
         grid=grid,
@@ -155,6 +150,25 @@ def choose_threshold(
         measure=metric.name,
         sign=metric.sign,
     )
+
+
+def _over_splits(
+    metric: Metric,
+    y: NDArray,
+    repeats: Sequence[Outputs],
+    predictions: Sequence[NDArray],
+    *,
+    labels: NDArray,
+    costs: NDArray | None,
+) -> float:
+    """The measure of what is named in each repetition: the mean over its splits, as the scores are."""
+    numbers = []
+    for said, told in zip(repeats, predictions, strict=True):
+        for fold in np.unique(said.folds):
+            rows = said.folds == fold
+            known = None if costs is None else costs[rows]
+            numbers.append(metric.measure(Judged(y[rows], told[rows], None, labels, known)))
+    return float(np.mean(numbers))
 
 
 def _shares(said: Outputs) -> NDArray:

@@ -70,8 +70,8 @@ def forward_splits(times: NDArray, folds: int) -> list[FoldSplit]:
     for number in range(1, folds + 1):
         begin = int(np.searchsorted(stretch, number))  # the first time that is predicted
         before = passed[:begin]
-        last = int(np.searchsorted(before, before[-1] - GAP))
-        train = np.flatnonzero(place < max(min(last, begin - 1), 1))
+        gap = int(np.searchsorted(before, before[-1] - GAP))  # begins at the last time before, or earlier
+        train = np.flatnonzero(place < max(gap, 1))
         test = np.flatnonzero(stretch[place] == number)
         parts.append(FoldSplit(train, test))
     return parts

@@ -28,11 +28,14 @@ class Verdict(NamedTuple):
         Which methods are clearly above the baseline, corrected for their number.
     is_best : bool
         Whether the recommended method is clearly above every other, corrected for their number.
+    as_good : tuple of bool
+        Which methods lose to the one of the greatest score no more than the rule forgives.
     """
 
     recommended: int | None
     beating: tuple[bool, ...]
     is_best: bool
+    as_good: tuple[bool, ...]
 
 
 def decide(
@@ -66,16 +69,18 @@ def decide(
     table = _Table([np.asarray(item, dtype=np.float64) for item in scores], complexity, baseline, test_share)
     beating = table.beating()
     everyone = range(len(scores))
+    first = table.leader(everyone)
+    near = tuple(table.as_good(first, index) for index in everyone)
     eligible = [index for index in everyone if beating[index]]
     if not eligible:
         eligible = [index for index in everyone if table.gain(index) >= 0]
     if not eligible:
-        return Verdict(None, beating, is_best=False)
+        return Verdict(None, beating, is_best=False, as_good=near)
     best = table.leader(eligible)
     holding = [index for index in eligible if proven[index]]
     as_good = any(table.as_good(best, index) for index in holding)
     chosen = table.simplest(holding if as_good else eligible)
-    return Verdict(chosen, beating, table.is_clearly_best(chosen))
+    return Verdict(chosen, beating, table.is_clearly_best(chosen), near)
 
 
 class _Table:
