@@ -56,6 +56,32 @@ REGRESSIONS = sorted(
 CLASSIFICATIONS = sorted(entry.name for entry in entries() if entry.task == "classification")
 
 
+LAWS = {
+    "counts that vary more than a Poisson law": (
+        "GeneralizedLinear",
+        lambda rng, mean: rng.poisson(np.exp(0.2 * mean + 1) * rng.gamma(0.7, 1 / 0.7, size=len(mean))),
+    ),
+    "a rare jump": ("LinearRegression", lambda rng, mean: mean + 5 * (rng.random(len(mean)) < 0.15)),
+    "two heaps": ("LinearRegression", lambda rng, mean: mean + rng.choice([-3, 3], len(mean))),
+}
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_of_a_model_whose_law_is_wrong_hold_as_often_as_asked(law, coverage, tmp_path):
+    rng, (method, target) = np.random.default_rng(7), LAWS[law]
+    for name, n in (("fit", N_FIT), ("new", N_NEW)):
+        frame, mean = draw(rng, n)
+        frame.assign(y=target(rng, mean) + 0.0).to_csv(tmp_path / f"{name}.csv", index=False)
+    options = {"parameters": {"family": "poisson"}} if method == "GeneralizedLinear" else {}
+    fit_table(method, tmp_path / "fit.csv", target="y", task="regression", output=tmp_path / "m", **options)
+    predict_table(tmp_path / "m", tmp_path / "new.csv", tmp_path / "out.csv", interval=coverage)
+    told, y = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(tmp_path / "new.csv")["y"]
+    held = ((told["lower"] <= y) & (y <= told["upper"])).mean()
+    assert held >= coverage - tolerance(coverage)
+    assert told["upper"].sub(told["lower"]).nunique() > 1  # its own: they widen away from the rows
+
+
 @pytest.mark.parametrize("method", REGRESSIONS)
 def test_every_regression_that_is_fitted_has_intervals_that_hold(method, numbers, tmp_path):
     model = fit_table(method, numbers / "fit.csv", target="y", output=tmp_path / "m.skops").path

@@ -38,12 +38,13 @@ class TargetScale(NamedTuple):
         """The target on the scale."""
         return _forward(np.asarray(y, dtype=np.float64), self.kind, self.power, self.unit)
 
-    def back(self, values: ArrayLike) -> Array:
-        """Values of the scale as targets."""
-        room = BEYOND * (self.high - self.low)
+    def back(self, values: ArrayLike, *, bounded: bool = True) -> Array:
+        """Values of the scale as targets, none far beyond those that are known unless they may be."""
+        room = BEYOND * (self.high - self.low) if bounded else np.inf
         inside = np.clip(np.asarray(values, dtype=np.float64), self.low - room, self.high + room)
         if self.kind == "log":
-            return np.exp(inside)
+            with np.errstate(over="ignore"):  # ends of an interval may be infinite
+                return np.exp(inside)
         return self.unit * _inverse_power(inside, self.power)
 
 

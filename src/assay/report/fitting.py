@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
@@ -30,7 +32,13 @@ from assay.report.tables.encoding.encoder import ClusterEncoder, PlainEncoder, T
 from assay.report.tables.files.options import Reading
 from assay.report.tables.files.reading import read_table
 from assay.report.trials.candidate import certificates_of
-from assay.report.trials.scoring.guarantees import hand_scores, kept_for_classes, residual_quantiles
+from assay.report.trials.scoring.guarantees import (
+    hand_scores,
+    kept_for_classes,
+    residual_quantiles,
+    stretch_quantiles,
+)
+from assay.report.trials.scoring.resampling import COVERAGE
 from assay.report.trials.trial import noted
 
 
@@ -137,16 +145,15 @@ LARGE_TABLE = 20_000
 def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, Any]:
     """What intervals and class sets are made of: quantiles of how strange rows were that a fit had not seen.
 
-    Nothing for a clustering, for a regression with intervals of its own, or where a fold cannot be fitted.
+    Nothing for a clustering, for boosting that keeps rows aside for it, or where a fold cannot be fitted.
     """
     model, y = pipeline[-1], data.y
     if y is None or not hasattr(model, "predict"):
         return {}
     classes = data.labels if is_classifier(model) else None
-    if classes is None and hasattr(model, "predict_interval"):
-        with suppress(ValueError):
-            model.predict_interval(np.zeros((1, len(pipeline[0].feature_names_out_))), coverage=0.9)
-            return {}
+    if classes is None and getattr(model, "calibration", None) is not None:
+        return {}
+    bounds = np.empty((y.size, 2)) if classes is None and hasattr(model, "predict_interval") else None
     kind, options = (KFold if classes is None else StratifiedKFold), {"shuffle": True, "random_state": seed}
     n_folds = 10 if y.size > LARGE_TABLE else min(5, y.size)
     if classes is not None:
@@ -158,6 +165,8 @@ def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, A
         for train, test in kind(n_folds, **options).split(data.X, y):
             fitted = clone(pipeline).fit(data.X.iloc[train], y[train])
             predictions[test], seen[test] = fitted.predict(data.X.iloc[test]), True
+            if bounds is not None:
+                bounds = _filled(bounds, test, fitted, data.X.iloc[test])
             if shares is not None and classes is not None:
                 if not hasattr(fitted, "predict_proba"):
                     shares = None
@@ -169,12 +178,24 @@ def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, A
         if classes is None:
             residuals = (y - predictions)[seen]
             hand_scores(model, [np.abs(residuals)])
-            return {"residual_quantiles": residual_quantiles(residuals)}
+            kept = {"residual_quantiles": residual_quantiles(residuals)}
+            if bounds is not None:
+                kept["stretch_quantiles"] = stretch_quantiles(y[seen], predictions[seen], bounds[seen])
+            return kept
         known = None if shares is None else shares[seen]
         if known is not None:
             hand_scores(model, [class_scores(known, np.searchsorted(classes, y[seen]))])
         return kept_for_classes(y[seen], [(predictions[seen], known)], classes)
     return {}
+
+
+def _filled(bounds: NDArray, test: NDArray, fitted: Pipeline, frame: pd.DataFrame) -> NDArray | None:
+    """The intervals of a fold put into their rows; None where its model cannot tell any."""
+    try:
+        bounds[test] = fitted[-1].predict_interval(fitted[:-1].transform(frame), coverage=COVERAGE)
+    except ValueError:  # penalised, columns that repeat each other, no row to spare
+        return None
+    return bounds if np.isfinite(bounds[test]).all() else None
 
 
 def check_file(output: str | Path, *, force: bool = False) -> Path:

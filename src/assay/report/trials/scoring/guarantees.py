@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.models.conformal import class_scores, conformal_quantile, conformal_width
+from assay.models.conformal import class_scores, conformal_quantile, conformal_width, stretch_scores
 
 COVERAGES = (*(f"{place / 100:.2f}" for place in range(1, 100)), *(f"0.99{place}" for place in range(1, 10)))
 """Coverages for which a quantile is kept: the next greater one serves those between."""
@@ -26,6 +26,19 @@ def residual_quantiles(residuals: NDArray) -> dict[str, float]:
     9.0
     """
     return _finite((coverage, conformal_width(residuals, float(coverage))) for coverage in COVERAGES)
+
+
+def stretch_quantiles(y: NDArray, predictions: NDArray, ends: NDArray) -> dict[str, float]:
+    """How far a model's own intervals are to be stretched, by coverage, from rows that it had not seen.
+
+    Examples
+    --------
+    >>> y = np.arange(1.0, 20.0)
+    >>> stretch_quantiles(y, 0 * y, np.tile([-4.0, 4.0], (19, 1)))["0.90"]
+    4.5
+    """
+    scores = stretch_scores(predictions, ends, y)
+    return _finite((coverage, conformal_quantile(scores, float(coverage))) for coverage in COVERAGES)
 
 
 def class_quantiles(y: NDArray, shares: NDArray, labels: NDArray) -> dict[str, float]:
