@@ -122,6 +122,11 @@ class Engine:
         """Whether further work may begin."""
         return not self.interrupted and (self.budget is None or monotonic() <= self._deadline)
 
+    @property
+    def spent(self) -> str:
+        """That there is no time left, in words."""
+        return f"the {self.budget:g} s of --budget were spent"
+
     def run(self, contenders: Sequence[Contender], *, jobs: int = 1) -> list[Candidate]:
         """Carry out all fits; gives the candidates of the methods that were finished.
 
@@ -160,7 +165,7 @@ class Engine:
         if known.left_out:
             return None
         if known.contender.entry and not self.has_time:
-            self._leave_out(known, f"the {self.budget:g} s of --budget were spent", "out of time")
+            self._leave_out(known, self.spent, "out of time")
             return None
         self._tell(known, "running")
         return known.contender.work(fit, known.results)
