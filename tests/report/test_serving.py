@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from html import escape
 
@@ -279,6 +280,21 @@ def test_several_requests_on_one_connection(number, folder):
         assert response.status == 200
         response.read()
     connection.close()
+
+
+@pytest.mark.parametrize("protocol", ["HTTP/1.1\r\nConnection: close", "HTTP/1.0"])
+def test_a_client_that_asks_for_one_answer_is_not_kept_waiting(number, folder, protocol):
+    """The end of the connection, for which some clients wait, follows the answer at once."""
+    _, rows = rows_of(number, folder, 1)
+    body = json.dumps({"rows": rows}).encode()
+    head = f"Host: 127.0.0.1:{number.server_address[1]}\r\nContent-Type: application/json"
+    with socket.create_connection(number.server_address, timeout=60) as client:
+        asked = f"POST /predict {protocol}\r\n{head}\r\nContent-Length: {len(body)}\r\n\r\n"
+        client.sendall(asked.encode() + body)
+        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
+    head, _, _ = answer.partition(b"\r\n\r\n")
+    assert b" 200 " in head
+    assert b"\r\nConnection: close" in head
 
 
 def test_a_model_that_cannot_be_served_is_a_sentence(tmp_path, folder):

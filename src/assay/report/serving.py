@@ -248,6 +248,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         """The body of a request, known to be JSON and short enough before it is read."""
+        asked_to_close = self.close_connection
         self.close_connection = True  # until the body has been read, what follows is not a request
         if self.headers.get_content_type() != "application/json":
             raise RefusedRequestError(
@@ -261,7 +262,7 @@ class Handler(BaseHTTPRequestHandler):
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body may have {MAX_BODY:,} bytes at most."
             )
         body = self.rfile.read(int(length))
-        self.close_connection = False
+        self.close_connection = asked_to_close
         return body
 
     def _send_json(self, status: HTTPStatus, value: dict[str, Any]) -> None:
