@@ -208,12 +208,33 @@ def test_a_body_that_asks_nothing_is_a_sentence(number, body, sentence):
     assert sentence in answer["error"]
 
 
-@pytest.mark.parametrize(("value", "sentence"), [("many", "must hold numbers"), ([1], "must be a number")])
-def test_a_value_of_another_kind_is_a_sentence(number, folder, value, sentence):
-    _, rows = rows_of(number, folder, 1)
-    status, answer = send(number, {"rows": [{**rows[0], "age": value}]})
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("age", "many", "must hold numbers. Got 'many'"),
+        ("age", True, "must hold numbers. Got 'True'"),
+        ("age", [1], "must be a number"),
+        ("day", "soon", "must hold dates. Got 'soon'"),
+        ("day", 20240201, "must hold dates. Got '20240201'"),  # no nanoseconds since 1970
+        ("day", True, "must hold dates"),
+    ],
+)
+def test_a_value_of_another_kind_is_a_sentence(number, folder, column, value, sentence):
+    _, rows = rows_of(number, folder, 2)
+    status, answer = send(number, {"rows": [{**rows[0], column: value}]})
     assert status == 400
     assert sentence in answer["error"]
+    if column == "age":  # beside a number, too
+        status, answer = send(number, {"rows": [rows[1], {**rows[0], column: value}]})
+        assert status == 400
+        assert sentence in answer["error"]
+
+
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_a_date_may_be_missing(number, folder, value):
+    _, rows = rows_of(number, folder, 1)
+    status, _ = send(number, {"rows": [{**rows[0], "day": value}]})
+    assert status == 200
 
 
 def test_too_much_is_refused_before_it_is_read(number, folder):

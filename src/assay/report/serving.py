@@ -125,6 +125,8 @@ def _column(values: list[Any]) -> pd.Series[Any]:
     present = [value for value in values if value is not None and value != ""]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return pd.Series([np.nan if value in (None, "") else float(value) for value in values], dtype=float)
+    if not all(isinstance(value, bool) for value in present):  # true beside a number is no number
+        values = [str(value) if isinstance(value, bool) else value for value in values]
     return pd.Series([None if value == "" else value for value in values], dtype=object)
 
 
