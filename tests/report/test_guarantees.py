@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.models.conformal import class_sets
 from assay.persistence import about, save
 from assay.report import Data, ReportError, compare, entries, fit_table, predict_table
 from assay.report.answers import Answerer
 from assay.report.results import about_model
-from assay.report.trials.scoring.guarantees import COVERAGES, confused_shares, quantile_for
+from assay.report.trials.scoring.guarantees import (
+    COVERAGES,
+    confused_shares,
+    kept_for_classes,
+    quantile_for,
+)
 
 N_FIT, N_NEW = 400, 3000
 
@@ -153,6 +159,23 @@ def test_shares_by_the_name_given_are_counts_of_the_true_classes():
     y, named = np.array(list("aabbb")), np.array(list("aaabb"))
     expected = np.array([[3, 2], [1, 3]]) / [[5], [4]]
     np.testing.assert_allclose(confused_shares(y, named, np.array(["a", "b"])), expected)
+
+
+def test_sets_of_many_classes_without_probabilities_hold_as_often_as_they_say():
+    """The shares that stand for probabilities are counted on the rows that are scored: not on their own."""
+    rng, labels, held = np.random.default_rng(5), np.arange(9), []
+
+    def law(n):
+        true = rng.integers(0, 9, n)
+        return true, np.clip(true + rng.integers(-2, 3, n), 0, 8)
+
+    for _ in range(60):
+        y, named = law(150)
+        kept = kept_for_classes(y, [(named, None)], labels)
+        true, told = law(2000)
+        members = class_sets(np.array(kept["class_shares"])[told], kept["class_quantiles"]["0.90"])
+        held.append(members[np.arange(2000), true].mean())
+    assert np.mean(held) >= 0.9 - 2 * np.std(held) / np.sqrt(60)
 
 
 @pytest.fixture(scope="module")

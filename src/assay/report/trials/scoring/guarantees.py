@@ -73,9 +73,28 @@ def confused_shares(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.f
     >>> confused_shares(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1])).round(2).tolist()
     [[0.6, 0.4], [0.5, 0.5]]
     """
+    counts = _confused(y, named, labels)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def shares_without_the_row(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """The same shares for each row, among the others: its own class would make it look less strange.
+
+    Examples
+    --------
+    >>> shares_without_the_row(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1])).tolist()
+    [[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]]
+    """
+    counts = _confused(y, named, labels)[np.searchsorted(labels, named)]
+    counts[np.arange(len(y)), np.searchsorted(labels, y)] -= 1.0
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _confused(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """How many rows of each class were given each name, one row per name, and one more of each class."""
     counts = np.ones((len(labels), len(labels)))
     np.add.at(counts, (np.searchsorted(labels, named), np.searchsorted(labels, y)), 1.0)
-    return counts / counts.sum(axis=1, keepdims=True)
+    return counts
 
 
 Named = tuple[NDArray, NDArray | None]
@@ -92,7 +111,7 @@ def kept_for_classes(y: NDArray, repeats: Sequence[Named], labels: NDArray) -> d
         return {"class_quantiles": mean_quantiles(kept)}
     tables = [confused_shares(y, named, labels) for named, _ in repeats]
     shares = np.mean(tables, axis=0)
-    kept = [class_quantiles(y, shares[np.searchsorted(labels, named)], labels) for named, _ in repeats]
+    kept = [class_quantiles(y, shares_without_the_row(y, named, labels), labels) for named, _ in repeats]
     return {"class_quantiles": mean_quantiles(kept), "class_shares": shares.tolist()}
 
 
