@@ -10,8 +10,9 @@ from scipy import stats
 
 Array = NDArray[np.float64]
 
-BEYOND = 0.1
-"""How far beyond the known targets, in shares of their range, a prediction may lie on the other scale."""
+BEYOND = 0.25
+"""How far beyond the known targets, in shares of their range, a prediction may lie on the other scale: a law
+that goes on as it was is then missed by little even from few rows, and one that does not cannot explode."""
 
 
 class TargetScale(NamedTuple):
@@ -25,7 +26,7 @@ class TargetScale(NamedTuple):
     unit : float
         What the target is divided by before the power, so that λ does not depend on its unit.
     low, high : float
-        Ends of the known targets on the scale; the way back begins no further out than a tenth of the range.
+        Ends of the known targets on the scale; the way back begins no further out than a quarter of the range.
     """
 
     kind: str
