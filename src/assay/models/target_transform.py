@@ -26,7 +26,7 @@ class TargetScale(NamedTuple):
     unit : float
         What the target is divided by before the power, so that λ does not depend on its unit.
     low, high : float
-        Ends of the known targets on the scale; the way back begins no further out than a quarter of the range.
+        Ends of the known targets on the scale; the way back begins within a quarter of the range of them.
     """
 
     kind: str

@@ -24,6 +24,7 @@ from assay.loops import share_compilations
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.trials.candidate import Candidate
+from assay.report.wording import joined
 from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
@@ -126,6 +127,10 @@ class Engine:
     def spent(self) -> str:
         """That there is no time left, in words."""
         return f"the {self.budget:g} s of --budget were spent"
+
+    def no_time_for(self, what: Sequence[str]) -> tuple[str, ...]:
+        """A sentence on what was not begun for lack of time; none where there is nothing."""
+        return (f"There was no time left for {joined([*what])}: {self.spent}.",) if what else ()
 
     def run(self, contenders: Sequence[Contender], *, jobs: int = 1) -> list[Candidate]:
         """Carry out all fits; gives the candidates of the methods that were finished.

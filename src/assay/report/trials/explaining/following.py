@@ -170,9 +170,7 @@ class Afterwards:
         candidates = tuple(
             replace(item, **told) if item is chosen else item for item in comparison.candidates
         )
-        skipped = comparison.skipped
-        if self.no_time_for:
-            skipped += (f"There was no time left for {joined(self.no_time_for)}: {self.engine.spent}.",)
+        skipped = comparison.skipped + self.engine.no_time_for(self.no_time_for)
         return replace(comparison, candidates=candidates, explanation=parts, skipped=skipped)
 
     @contextmanager
