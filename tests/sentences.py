@@ -311,16 +311,18 @@ class Audit:
         return bool(np.all([0.9 <= np.mean(away <= width * (1 + 1e-9)) <= most for width in half]))
 
     def bounds(self, said: Any) -> tuple[np.ndarray, np.ndarray]:
-        if all(one.bounds is not None for one in self.chosen.repeats):
-            return said.bounds[:, 0], said.bounds[:, 1]
+        own = all(one.bounds is not None for one in self.chosen.repeats)
+        low, high = said.bounds.T if own else (said.predictions - 1, said.predictions + 1)
+        centre = np.clip(said.predictions, low, high)
+        way = np.where(self.y > centre, high - centre, centre - low)
         half = np.full(len(self.y), np.nan)
         for fold in np.unique(said.folds):
             inside = said.folds == fold
             others = said.folds < fold if self.it.data.times is not None else ~inside
-            away = np.sort(np.abs(self.y - said.predictions)[others])
+            away = np.sort((np.abs(self.y - centre) / way)[others])
             if len(away):
                 half[inside] = away[int(np.ceil(0.9 * (len(away) + 1) - 1e-9)) - 1]
-        return said.predictions - half, said.predictions + half
+        return centre - half * (centre - low), centre + half * (high - centre)
 
     def chances(self, miss: str, rest: str) -> bool:
         assert 0 <= value(miss) <= 100

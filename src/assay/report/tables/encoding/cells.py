@@ -109,3 +109,17 @@ def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
     moments = dates(values, day_first=day_first).dt.as_unit("us")  # nanoseconds end in 2262
     microseconds = moments.to_numpy().astype(np.int64).astype(np.float64)
     return np.where(moments.isna(), np.nan, microseconds / (1e6 * SECONDS_OF_DAY))
+
+
+NUMBERS = ("integer", "floating", "mixed-integer", "mixed-integer-float", "boolean")
+"""Kinds of values that tell no day by themselves."""
+
+
+def read_days(values: pd.Series[Any], column: Column) -> NDArray:
+    """A column of dates as days since 1970; a sentence where it holds numbers, or values and no date."""
+    days = days_of(values, day_first=column.day_first)
+    wrong = pd.api.types.infer_dtype(values, skipna=True) in NUMBERS or np.isnan(days).all()
+    words = read_words(values if wrong else values.iloc[:0]).dropna()
+    if len(words):
+        raise ReportError(f"Column {column.name!r} must hold dates. Got {words.iloc[0]!r} instead.")
+    return days

@@ -14,13 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay.report.errors import ReportError
-from assay.report.tables.encoding.cells import (
-    cells,
-    days_of,
-    level_places,
-    read_numbers,
-    words_of,
-)
+from assay.report.tables.encoding.cells import cells, days_of, level_places, read_days, read_numbers, words_of
 from assay.report.tables.encoding.gower import NOMINAL, ShareCode, gower_scales
 from assay.report.tables.encoding.marks import MAX_LEVELS, n_marked_levels
 from assay.report.tables.encoding.packing import packed, unpacked
@@ -155,7 +149,7 @@ class DateCode:
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        days = days_of(values, day_first=column.day_first)
+        days = read_days(values, column)
         days = np.where(np.isnan(days), self.fill, days)
         angle = 2 * np.pi * days / DAYS_OF_YEAR
         # Day 0 is a Thursday.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -269,6 +269,13 @@ CRITERIA_ROWS = 1000
 
 N_REFERENCES = 10
 
+TOLD = {
+    "gap": "asking whether there are groups at all (gap statistic)",
+    "chance": "asking whether there are groups at all (tables with shuffled columns)",
+    "eigengap": "the eigengap",
+}
+"""What is asked beside the silhouettes, in words."""
+
 
 def compare_clusterings(
     data: Data,
@@ -290,11 +297,16 @@ def compare_clusterings(
     ordered = ranked(candidates, skipped)
     selections: dict[str, Any] = {}
     with suppress(KeyboardInterrupt):  # the methods are done: what they found is kept
-        for criterion in ("gap", "eigengap"):
+        asked: dict[str, Callable[[int], Any]] = {"eigengap": partial(select_number, encoded, "eigengap")}
+        if encoded.metric == "euclidean":
+            asked = {"gap": partial(select_number, encoded, "gap"), **asked}
+        else:
+            asked = {"chance": partial(chance_silhouette, encoded), **asked}
+        for criterion, ask in asked.items():
             if engine.has_time:
-                selections[criterion] = select_number(encoded, criterion, seed)
-        if engine.has_time and encoded.metric != "euclidean":
-            selections["chance"] = chance_silhouette(encoded, seed)
+                selections[criterion] = ask(seed)
+        if not engine.interrupted:
+            skipped += engine.no_time_for([TOLD[name] for name in asked if name not in selections])
     selections |= {"skipped": tuple(skipped), "seconds": perf_counter() - start}
     return ClusteringComparison("clustering", data, "silhouette", ordered, None, seed, **selections)
 
