@@ -145,7 +145,7 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray, name: str = "alpha") -> N
         return
     drawn = alphas[alphas > 0]  # no penalty at all has no place on a logarithmic axis
     low, high = np.log(drawn.min()), np.log(drawn.max())
-    at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
+    at_right = high > low and np.log(alpha) > low + 0.5 * (high - low)
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
     look |= {"by": (-4, -2), "ha": "right"} if at_right else {"by": (4, -2), "ha": "left"}
