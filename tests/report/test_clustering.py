@@ -17,12 +17,12 @@ from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.distances import distance_matrix
 from assay.report import Data, ReportError, compare, describe_columns, render
-from assay.report.page.groups import groups_of
+from assay.report.page.groups import groups_of, numbers_of_groups
 from assay.report.page.model_pictures import of_clusters
 from assay.report.tables.encoding.encoder import ClusterEncoder
 from assay.report.trials import engine
 from assay.report.trials.clusters import comparison as clusterings
-from assay.report.trials.clusters.comparison import strength_of
+from assay.report.trials.clusters.comparison import CRITERIA, strength_of
 from assay.report.trials.clusters.repeating import repeated, told_by_columns
 from assay.report.trials.roster import entries
 
@@ -553,6 +553,18 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
     ):
         assert caption in page, caption
     assert len(page) < 1_500_000
+
+
+def test_criteria_that_all_choose_the_same_number_share_a_sentence(clustering):
+    html = numbers_of_groups(clustering)
+    said = {item.scan.choice_of(name) for item in clustering.clusterings for name in CRITERIA}
+    assert ("<table" in html) == (len(said) > 1)
+    alike = [dataclasses.replace(clustering.clusterings[0], name=name) for name in ("One", "Other")]
+    agreed = dataclasses.replace(clustering, candidates=tuple(alike))
+    (number,) = {alike[0].scan.choice_of(name) for name in CRITERIA}
+    text = numbers_of_groups(agreed)
+    assert "<table" not in text
+    assert f"choose {number} for each of the 2 methods." in text
 
 
 def test_restarts_are_shown_where_they_differ_and_not_where_they_agree(clustering):
