@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from assay.persistence import save
 from assay.report import Data, compare, render
+from assay.report.page.strips import WIDTH, scale_of
+from assay.report.serving import ModelServer, ServedModel
+from assay.report.writing import about_model
 from browsers import BROKEN, COVERED, LETTERS, OPEN_ALL, PHONE, TOO_WIDE, WIDE, open_tab, seen
 
 N_KINDS = 16
@@ -219,11 +224,37 @@ def test_numbers_on_a_page_with_a_mistyped_price_are_written_out(tabs):
 
 
 def test_an_error_that_goes_far_beyond_does_not_widen_the_scale(small_comparisons):
-    from assay.report.page.strips import WIDTH, scale_of
-
     comparison = small_comparisons["regression"]
     best = max(comparison.candidates, key=lambda item: item.score)
     unsure = dataclasses.replace(best, score=best.score - 0.2, standard_error=50.0)
     scale = scale_of([*comparison.candidates, unsure])
     floor = next(item.score for item in comparison.candidates if item.is_baseline)
     assert scale.place(best.score) - scale.place(floor) > 0.3 * WIDTH
+
+
+def test_a_served_model_answers_on_a_page_as_wide_as_the_screen(browser, comparisons, tmp_path):
+    comparison = comparisons["kinds"]
+    save(comparison.recommended.model, tmp_path / "model.skops", about=about_model(comparison))
+    server = ModelServer(ServedModel(tmp_path / "model.skops"))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab = open_tab(browser, viewport=WIDE)
+    tab.goto(server.address)
+    tab.wait_for_selector("#beside li:last-child")
+    for viewport in (WIDE, PHONE):
+        seen(tab, viewport)
+        assert tab.evaluate(TOO_WIDE) == []
+        assert tab.evaluate(BROKEN) == []
+        assert tab.locator("main").bounding_box()["width"] >= min(viewport["width"], 700)
+        beyond = tab.locator("input, select").evaluate_all(
+            "all => all.filter((one) => one.getBoundingClientRect().right"
+            " > one.closest('section').getBoundingClientRect().right)"
+        )
+        assert beyond == []
+    told = tab.locator("#beside li").all_text_contents()
+    shares = [float(line.split(": ")[1].removesuffix(" %")) for line in told if line.endswith(" %")]
+    assert shares[:6] == sorted(shares[:6], reverse=True)
+    assert len(shares) == 7
+    assert sum(shares) == pytest.approx(100, abs=0.5)
+    tab.close()
+    server.shutdown()
+    server.server_close()
