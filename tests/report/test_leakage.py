@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.report import Data, choose_data, compare, read_table
+from assay.report import Data, RawTable, choose_data, compare, read_table
 from assay.report.tables.checks.doubts import _of_sums
 from assay.report.tables.checks.leakage import alarms, likeness_in_time
 from assay.report.tables.checks.relations import linear_relations, numbers_of, together
@@ -202,6 +202,8 @@ def test_rows_of_one_person_are_told_where_they_are_alike(rng):
     assert alarms(Data.from_frame(frame, rng.normal(size=200)), "regression") == ()
     towns = frame.rename(columns={"patient_id": "town"})
     assert alarms(Data.from_frame(towns, own + 0.3 * rng.normal(size=200)), "regression") == ()
+    slightly = 0.4 * own + rng.normal(size=200)  # people make a seventh of the variance
+    assert alarms(Data.from_frame(frame, slightly), "regression") == ()
 
 
 @pytest.mark.parametrize(("n_people", "told"), [(8, False), (40, True), (200, False)])
@@ -313,3 +315,49 @@ def test_classes_that_are_far_apart_are_no_leak(distance, n_rows):
     X = rng.normal(size=(n_rows, 4)) + distance / 2 * (2 * labels[:, None] - 1) * [1, 1, -1, 0]
     frame = {f"x{place}": column for place, column in enumerate(X.T)}
     assert not any("in every row" in told for told in decided(frame, labels.astype(str)))
+
+
+def test_gaps_in_the_rows_of_one_class_alone_are_told(rng):
+    died = np.arange(200) % 3 == 0
+    y = np.where(died, "died", "lived")
+    frame = pd.DataFrame(
+        {"age": rng.normal(50, 9, 200), "boat": np.where(died, np.nan, rng.integers(1, 20, 200))}
+    )
+    data = choose_data(RawTable("t", frame.assign(y=y)), target="y")
+    assert alarms(data, "classification") == (
+        "Whether 'boat' is missing decides y in every row: it gives it away; unless it is known beforehand, "
+        "--drop it.",
+    )
+    frame["boat"] = frame["boat"].where(rng.random(200) < 0.9)  # missing among the living, too
+    data = choose_data(RawTable("t", frame.assign(y=y)), target="y")
+    assert alarms(data, "classification") == ()
+
+
+def test_codes_of_many_levels_that_encode_the_class_are_told(rng):
+    y = rng.choice(["A", "B"], 300)
+    frame = pd.DataFrame(
+        {"code": [f"{k}{place % 7}" for place, k in enumerate(y)], "x": rng.normal(size=300)}
+    )
+    data = choose_data(RawTable("t", frame.assign(y=y)), target="y")
+    (told,) = alarms(data, "classification")
+    assert told.startswith("'code' alone gives y away (share of rows decided 1.00)")
+    frame["code"] = [f"{place % 150}" for place in range(300)]  # two rows each, and classes by chance
+    data = choose_data(
+        RawTable(
+            "t",
+            frame.assign(y=y),
+        ),
+        target="y",
+    )
+    assert alarms(data, "classification") == ()
+
+
+@pytest.mark.parametrize("whole", [1, 100])
+def test_a_share_of_two_columns_is_told(whole, rng):
+    hits, misses = rng.gamma(2, 50, (2, 200))
+    frame = pd.DataFrame({"hits": hits, "misses": misses, "x": rng.normal(size=200)})
+    data = Data.from_frame(frame, whole * hits / (hits + misses), target="rate")
+    (told,) = alarms(data, "regression")
+    assert told.startswith("rate is hits / (hits + misses): together they give it away")
+    noisy = Data.from_frame(frame, whole * hits / (hits + misses * rng.lognormal(0, 0.3, 200)), target="rate")
+    assert alarms(noisy, "regression") == ()

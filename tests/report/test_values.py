@@ -11,8 +11,9 @@ from assay.report.fitting import fit_table
 from assay.report.prediction import certify_table
 from assay.report.tables.checks.doubts import doubts, mistyped, sentinel
 from assay.report.tables.checks.leakage import alarms
+from assay.report.tables.files.amounts import amount
 from assay.report.tables.files.totals import without_totals
-from assay.report.tables.files.values import amount, numbers_from_texts
+from assay.report.tables.files.values import numbers_from_texts
 from assay.report.tables.schema import describe_columns
 
 
@@ -53,7 +54,21 @@ def test_numbers_as_people_write_them(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["(12", "12)", "--5", "$5$", "-(5)", "12 apples", "1,23,4", "2021-04-03", "1.2.3", "A5", "5%%"],
+    [
+        "(12",
+        "12)",
+        "--5",
+        "$5$",
+        "-(5)",
+        "12 apples and pears",
+        "007A",
+        "4th",
+        "1,23,4",
+        "2021-04-03",
+        "1.2.3",
+        "A5",
+        "5%%",
+    ],
 )
 def test_what_only_resembles_a_number_is_none(text):
     assert amount(text) is None

@@ -62,10 +62,8 @@ def summarise(values: pd.Series[Any], column: Column) -> Summary:
         return summarise_numbers(finite(values))
     if column.kind == "date":
         # Days since 1970 as dates, by the calendar that the table's dates follow.
-        first = pd.Timestamp(0)
-        return summarise_numbers(
-            days_of(values), lambda day: str((first + pd.Timedelta(days=int(np.floor(day)))).date())
-        )
+        first = np.datetime64("1970-01-01")
+        return summarise_numbers(days_of(values), lambda day: str(first + int(np.floor(day))))
     counts = read_words(values).value_counts()
     ordered = column.kind == "ordinal"
     if ordered:

@@ -14,13 +14,13 @@ from assay.report.errors import ReportError
 from assay.report.tables.checks.doubles import as_codes, n_repeating
 from assay.report.tables.checks.doubts import doubts
 from assay.report.tables.data import SAMPLE_ROWS, TASKS, Data, Task, sampled
+from assay.report.tables.dates import dates, day_order
 from assay.report.tables.encoding.encoder import days_of, finite
 from assay.report.tables.encoding.marks import MAX_LEVELS, n_marked_levels
 from assay.report.tables.files.reading import RawTable, require_column
 from assay.report.tables.schema import (
     NUMBERS_ROWS,
     Column,
-    dates,
     describe_column,
     describe_columns,
     left_out,
@@ -159,7 +159,10 @@ def _described(
     reading = table.reading
     columns = tuple(
         replace(
-            column, missing=tuple(table.missing.get(column.name, ())), unit=table.units.get(column.name, "")
+            column,
+            missing=tuple(table.missing.get(column.name, ())),
+            unit=table.units.get(column.name, ""),
+            decimal=table.decimals.get(column.name, ""),
         )
         for column in describe_columns(frame, categorical=reading.categorical, numeric=reading.numeric)
     )
@@ -169,10 +172,30 @@ def _described(
         way = [f"--numeric {quoted(name)} takes it for numbers." for name in counting[:1]]
         raise ReportError(" ".join([f"No column of {table.name} is left to learn from.", *notes, *way]))
     for column in columns:
+        if column.kind == "date":
+            notes += _of_days(column.name, frame[column.name])
         if column.day_first:  # read as dates here, once: a text does not tell the day from the month
             frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
-            notes.append(f"The dates of {column.name!r} were read with the day before the month.")
     return frame, columns, notes
+
+
+def _of_days(name: str, values: pd.Series) -> list[str]:
+    """A sentence on which of day and month comes first in a column of dates, where a reader may err."""
+    order = day_order(values)
+    if order.day_first:
+        return [f"The dates of {name!r} were read with the day before the month."]
+    if order.both is not None:
+        day, month = order.both
+        return [
+            f"The dates of {name!r} begin with the day ({day}) and with the month ({month}): what can be "
+            "read both ways was read with the month first; write the year first, as in 2024-12-31."
+        ]
+    if order.either:
+        return [
+            f"The dates of {name!r} may begin with the day or the month ({order.either}): they were read "
+            "with the month first; if that is wrong, write the year first, as in 2024-12-31."
+        ]
+    return []
 
 
 def _few_marks(task: Task, n_rows: int, columns: tuple[Column, ...]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+
+from assay.report.tables.dates import day_order, not_dates
 
 Kind = Literal[
     "numeric", "boolean", "categorical", "ordinal", "date", "identifier", "text", "constant", "empty"
@@ -31,8 +32,6 @@ NUMBERS_ROWS = "it numbers the rows"
 """Why a column of numbers is not learnt from, though it may be a measure in equal steps."""
 
 IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownames?)$", re.IGNORECASE)
-DATE_TEXT = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
-DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})[-/.]\d{4}")
 NAMED_SHARE = 0.9  # more different values than this share of the rows name the rows, some of them repeated
 WORDS_OF_TEXT = 6.0  # mean number of words from which a column is prose
 FEW_ROWS = 20
@@ -62,7 +61,9 @@ class Column:
     missing : tuple of str
         Values that stand for a missing one in this column.
     unit : str
-        The currency or per cent sign that its texts had.
+        The currency, per cent sign or unit that its texts had.
+    decimal : str
+        The decimal mark of its texts, where it is not that of the file.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Column:
     day_first: bool = False
     missing: tuple[str, ...] = ()
     unit: str = ""
+    decimal: str = ""
 
     @property
     def learnable(self) -> bool:
@@ -150,24 +152,6 @@ def without_missing(values: pd.Series[Any]) -> pd.Series[Any]:
     return present
 
 
-def dates(words: pd.Series[Any], *, day_first: bool = False) -> pd.Series[Any]:
-    """Texts read as dates; NaT where they are none.
-
-    With `day_first`, 03/04/2025 is in April; dates that begin with the year are not concerned.
-    """
-    if pd.api.types.is_datetime64_any_dtype(words.dtype):
-        times = words
-    else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pandas tells that it looks at each value by itself
-            times = pd.to_datetime(words, errors="coerce", format="mixed")
-            if day_first:
-                turned = words.astype(str).str.match(DAY_AND_MONTH.pattern).fillna(False).astype(bool)
-                european = pd.to_datetime(words[turned], errors="coerce", format="mixed", dayfirst=True)
-                times = times.where(~turned, european)
-    return times.dt.tz_localize(None) if times.dt.tz is not None else times
-
-
 def truth(words: pd.Series[Any]) -> pd.Series[Any]:
     """1.0 for true and yes, 0.0 for false and no, NaN for the rest."""
     if pd.api.types.is_bool_dtype(words.dtype) or pd.api.types.is_numeric_dtype(words.dtype):
@@ -185,9 +169,8 @@ def _describe_words(name: str, words: pd.Series[Any], n_distinct: int, told: Cal
             order = {word: place for place, word in enumerate(scale)}
             levels = sorted(words.unique(), key=lambda word: order[word.lower()])
             return told("ordinal", levels=tuple(levels))
-    like_dates = words.iloc[:200].map(lambda word: DATE_TEXT.match(word) is not None).all()
-    if like_dates and dates(words).notna().mean() > 0.95:
-        return told("date", day_first=_names_day_first(words))
+    if not_dates(words) is not None:
+        return told("date", day_first=day_order(words).day_first)
     names_rows = n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name))
     prose = float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT
     if prose and (names_rows or n_distinct > n_rows / 2):
@@ -212,13 +195,6 @@ def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:
         return False
     consecutive = bool(np.all(np.diff(numbers) == 1.0)) and numbers[0] in (0.0, 1.0)
     return consecutive or IDENTIFIER_NAME.search(name) is not None
-
-
-def _names_day_first(words: pd.Series[Any]) -> bool:
-    """Whether some date only makes sense, or is written with dots as where one does so, day before month."""
-    parts = pd.Series(words.unique()).str.extract(DAY_AND_MONTH).dropna()
-    first, second = parts["first"].astype(int), parts["second"].astype(int)
-    return bool(((first > 12) | (parts["mark"] == ".")).any() and not (second > 12).any())
 
 
 def left_out(columns: Sequence[Column]) -> tuple[str, ...]:

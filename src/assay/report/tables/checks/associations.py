@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from assay.report.tables.checks.deciding import share_by_levels, share_in_ranges
+from assay.report.tables.checks.deciding import decides_beyond_chance, share_by_levels, share_in_ranges
 from assay.report.tables.checks.doubles import as_codes
 from assay.report.tables.data import SAMPLE_ROWS, Data, Task, sampled
 from assay.report.tables.encoding.encoder import days_of, finite, read_words
@@ -258,6 +258,8 @@ def leaking(data: Data, task: Task, associations: Sequence[Association] | None =
         values, column = frame[item.name], columns[item.name]
         if abs(item.strength) > LEAK and (task == "regression" or _decides(values, column, y)):
             told.append(item)
+        elif task == "classification" and column.kind == "categorical" and _is_code(values, y, len(columns)):
+            told.append(Association(item.name, 1.0, "share of rows decided"))
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
             numbers = as_numbers(values, column)
             assert numbers is not None
@@ -299,6 +301,13 @@ def _decides(values: pd.Series[Any], column: Column, y: NDArray) -> bool:
     if numbers is not None and share_in_ranges(numbers, classes) > LEAK:
         return True
     return share_by_levels(as_codes(values), classes) > LEAK
+
+
+def _is_code(values: pd.Series[Any], y: NDArray, n_columns: int) -> bool:
+    """Whether the class can be read off words of so many levels that Cramér's V is far from 1."""
+    codes = as_codes(values)
+    known = codes >= 0
+    return bool(known.sum() >= FEWEST) and decides_beyond_chance(codes[known], y[known], n_columns)
 
 
 def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDArray | None) -> Association:

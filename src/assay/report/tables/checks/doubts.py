@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.checks.relations import linear_relations, numbers_of
-from assay.report.tables.encoding.encoder import finite
+from assay.report.tables.encoding.encoder import days_of, finite
 from assay.report.tables.schema import Column
 from assay.report.wording import listed, number, quoted, quoted_na, short
 
@@ -22,6 +22,15 @@ SENTINELS = frozenset(
     if value >= 88
 ) | {-1.0, -9.0}
 """Numbers that people write where there is none: ±99, ±999, ±9999, ±888, ±998, −1, −9."""
+
+SENTINEL_DAYS = frozenset(
+    float((np.datetime64(day) - np.datetime64("1970-01-01")).astype(int))
+    for day in (
+        *("0001-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1970-01-01"),
+        *("2099-12-31", "2100-01-01", "2199-12-31", "2999-12-31", "9999-01-01", "9999-12-31"),
+    )
+)
+"""Days that programs write where there is none, counted from 1970."""
 
 FAR = 3.0
 """A code for a missing number is so many ranges of the other values away from them; −1 is below zero."""
@@ -71,11 +80,14 @@ def doubts(
         slip = mistyped(numbers)
         if slip is not None:
             slips.append(_of_slip(name, slip))
+    for column in columns:
+        if column.learnable and column.kind == "date":
+            codes += _of_days(column, frame[column.name])
     return (*_cut(codes), *_cut(slips), *_of_sums(frame, columns))
 
 
-def sentinel(values: NDArray) -> Oddity | None:
-    """A number that stands for a missing one: it repeats, is written as such codes are, and is far off.
+def sentinel(values: NDArray, codes: frozenset[float] = SENTINELS) -> Oddity | None:
+    """A number that stands for a missing one: it repeats, is one of the usual `codes`, and is far off.
 
     Examples
     --------
@@ -88,7 +100,7 @@ def sentinel(values: NDArray) -> Oddity | None:
     if len(known) < FEWEST:
         return None
     for value in (float(known.min()), float(known.max())):
-        if value not in SENTINELS:
+        if value not in codes:
             continue
         others = known[known != value]
         n_rows = len(known) - len(others)
@@ -101,7 +113,7 @@ def sentinel(values: NDArray) -> Oddity | None:
         below = (
             value in (-1.0, -9.0) and least >= 0 and greatest >= 20 and len(np.unique(others)) >= FEWEST / 2
         )
-        if (far and abs(value) > 9) or below:
+        if (far and value not in (-1.0, -9.0)) or below:
             return Oddity(value, n_rows, least, greatest)
     return None
 
@@ -147,6 +159,22 @@ def _of_code(name: str, odd: Oddity) -> str:
         f"{number(odd.greatest)} in the others: if that means missing, use --na "
         f"{quoted_na(name, _typed(odd.value))}."
     )
+
+
+def _of_days(column: Column, values: pd.Series[Any]) -> list[str]:
+    """A sentence on a day that stands for none in a column of dates."""
+    days = days_of(values, day_first=column.day_first)
+    odd = sentinel(np.floor(days), SENTINEL_DAYS)
+    if odd is None:
+        return []
+    said, least, greatest = (
+        str(np.datetime64(int(day), "D")) for day in (odd.value, odd.least, odd.greatest)
+    )
+    what = f"{short(column.name)!r} is {said} in {odd.n_rows:,} rows and {least} to {greatest} in the others"
+    written = values[np.floor(days) == odd.value].astype(str).str.strip().unique()
+    if column.day_first or len(written) > 1:
+        return [f"{what}: if that means missing, leave these cells empty."]
+    return [f"{what}: if that means missing, use --na {quoted_na(column.name, written[0])}."]
 
 
 def _of_slip(name: str, odd: Oddity) -> str:

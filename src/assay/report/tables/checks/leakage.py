@@ -18,7 +18,7 @@ from assay.report.tables.checks.associations import (
     of_leaks,
     sample,
 )
-from assay.report.tables.checks.pairs import DecidingPair, deciding_column, deciding_pair
+from assay.report.tables.checks.pairs import DecidingPair, deciding_column, deciding_gap, deciding_pair
 from assay.report.tables.checks.relations import Relation, numbers_of, together
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoding.encoder import days_of, finite
@@ -91,7 +91,10 @@ def _told(relation: Relation, data: Data) -> str:
 
 
 def _deciding(data: Data) -> tuple[str, ...]:
-    """A sentence on a column that the classes are cut from, else on two that decide them."""
+    """A sentence on a column whose gaps or ranges are the classes, else on two that decide them."""
+    if (gap := deciding_gap(data)) is not None:
+        what = f"whether {short(gap)!r} is missing decides {short(str(data.target))} in every row"
+        return (f"{capital(what)}: it gives it away; unless it is known beforehand, --drop it.",)
     if (column := deciding_column(data)) is not None:
         told = column._replace(name=short(column.name)).told(short(str(data.target)))
         return (f"{capital(told)}: it gives it away; unless it is known beforehand, --drop it.",)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.report.tables.checks.associations import as_codes, as_numbers, sample
+from assay.report.tables.checks.deciding import CHANCE, chance_of_purity, decides_beyond_chance, is_pure
 from assay.report.tables.data import Data
 from assay.report.wording import shown
 
@@ -21,9 +22,6 @@ MAX_ALONE = 1000
 
 FIRST_ROWS = 500
 """Rows on which most pairs fail already."""
-
-CHANCE = 1e-6
-"""Pairs of levels that would decide the class with a greater probability by chance are not told."""
 
 NEAR, BESIDE = 0.15, 10
 """At a true threshold so many rows lie on either side, within this share of the interquartile range: classes
@@ -129,6 +127,28 @@ def deciding_column(data: Data) -> DecidingColumn | None:
     return None
 
 
+def deciding_gap(data: Data) -> str | None:
+    """The first column that is missing in just the rows of some classes, as a cause of death for the living.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> died = np.arange(90) % 3 == 0
+    >>> frame = pd.DataFrame({"boat": np.where(died, np.nan, np.arange(90.0))})
+    >>> deciding_gap(Data.from_frame(frame, np.where(died, "no", "yes")))
+    'boat'
+    """
+    frame, y = sample(data, MOST_ROWS)
+    if y is None or len(y) < FEWEST:
+        return None
+    columns = [column for column in data.columns if column.learnable and column.n_missing]
+    for column in columns:
+        gaps = as_codes(frame[column.name]) < 0
+        if decides_beyond_chance(gaps, y, len(columns)):
+            return column.name
+    return None
+
+
 def deciding_pair(data: Data) -> DecidingPair | None:
     """The first two columns that decide the class of every row; None where no two do.
 
@@ -166,30 +186,15 @@ def _by_levels(levels: dict[str, NDArray], classes: NDArray) -> Iterator[Decidin
     for one, other in combinations(levels, 2):
         first, second = levels[one], levels[other]
         width = int(second.max()) + 1
-        if not _is_pure(first[:FIRST_ROWS] * width + second[:FIRST_ROWS], classes[:FIRST_ROWS]):
+        if not is_pure(first[:FIRST_ROWS] * width + second[:FIRST_ROWS], classes[:FIRST_ROWS]):
             continue
         cells = first * width + second
-        if not _is_pure(cells, classes) or _is_pure(first, classes) or _is_pure(second, classes):
+        if not is_pure(cells, classes) or is_pure(first, classes) or is_pure(second, classes):
             continue
         # Whichever column is known already, the other must tell what chance would not.
-        chance = max(_chance_of_purity(known, cells, classes) for known in (first, second))
+        chance = max(chance_of_purity(known, cells, classes) for known in (first, second))
         if chance + np.log(n_pairs) < np.log(CHANCE):
             yield DecidingPair((one, other))
-
-
-def _is_pure(cells: NDArray, classes: NDArray) -> bool:
-    """Whether each cell has rows of one class only."""
-    pairs = np.unique(cells * (int(classes.max()) + 1) + classes)
-    return len(pairs) == len(np.unique(cells))
-
-
-def _chance_of_purity(known: NDArray, cells: NDArray, classes: NDArray) -> float:
-    """Logarithm of the chance of pure cells if, given one column, the other told nothing of the class."""
-    counts = np.zeros((int(known.max()) + 1, int(classes.max()) + 1))
-    np.add.at(counts, (known, classes), 1.0)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
-    _, first, sizes = np.unique(cells, return_index=True, return_counts=True)
-    return float(np.log((shares[known[first]] ** sizes[:, None]).sum(axis=1)).sum())
 
 
 def _by_ranges(numbers: dict[str, NDArray], classes: NDArray) -> Iterator[DecidingPair]:

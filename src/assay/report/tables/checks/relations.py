@@ -50,6 +50,7 @@ class Relation(NamedTuple):
     product: bool = False  # whether it holds for the logarithms: a product of powers
     shifted: bool = False  # whether there is a constant
     n_otherwise: int = 0  # rows that do not keep it, where these are few
+    whole: float = 0.0  # of a share of two columns, 1 or 100: whole × a / (a + b)
 
     @property
     def formula(self) -> str:
@@ -61,6 +62,9 @@ class Relation(NamedTuple):
         first, *rest = sorted(self.terms, key=lambda term: term[1] < 0)
         if first[1] < 0:
             return ""
+        if self.whole:
+            a, b = short(first[0]), short(rest[0][0])
+            return f"{a} / ({a} + {b})"
         sum_ = short(first[0]) + "".join(
             (plus if weight > 0 else minus) + short(name) for name, weight in rest
         )
@@ -136,7 +140,8 @@ def _is_shifted(values: NDArray, others: NDArray, weights: NDArray) -> bool:
 def together(columns: NumberColumns, target: str) -> Relation | None:
     """The few columns that give a number target away between them, though none does alone.
 
-    Sums are looked for, then products: `count = casual + registered`, `total = price × quantity`.
+    Sums are looked for, then products, then shares: `count = casual + registered`,
+    `total = price × quantity`, `rate = hits / (hits + misses)`.
 
     Examples
     --------
@@ -157,7 +162,21 @@ def together(columns: NumberColumns, target: str) -> Relation | None:
         some = [names[place] for place in positive]
         chosen = alone(_chosen, some, np.log(table[:, positive]), np.log(y), target)
         chosen = None if chosen is None else chosen._replace(product=True)
+        chosen = alone(_share, some, np.log(table[:, positive]), y, target) if chosen is None else chosen
     return alone(_but_for_few_rows, columns, target) if chosen is None else chosen
+
+
+def _share(names: Sequence[str], logs: NDArray, y: NDArray, target: str) -> Relation | None:
+    """A share or percentage of two columns, a / (a + b): its odds are their quotient."""
+    for whole in (1.0, 100.0):
+        if y.max() < whole:
+            found = _chosen(names, logs, np.log(y / (whole - y)), target)
+            found = None if found is None else found._replace(product=True)
+            is_share = (
+                found is not None and len(found.terms) == 2 and bool(found.formula) and not found.shifted
+            )
+            return found._replace(whole=whole) if found is not None and is_share else None
+    return None
 
 
 def _but_for_few_rows(columns: NumberColumns, target: str) -> Relation | None:

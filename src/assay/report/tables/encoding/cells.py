@@ -9,8 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.errors import ReportError
-from assay.report.tables.files.values import amount, masked, numbers_from_texts
-from assay.report.tables.schema import Column, dates, truth
+from assay.report.tables.dates import dates
+from assay.report.tables.files.amounts import amount
+from assay.report.tables.files.values import masked, numbers_from_texts
+from assay.report.tables.schema import Column, truth
 
 SECONDS_OF_DAY = 86400.0
 
@@ -28,16 +30,25 @@ def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
         numbers = truth(values)
         wrong = numbers.isna() & values.notna()
     else:
-        read = numbers_from_texts(values, forced=True)  # as the fit read them: $7,440, 60%, (12)
+        # As the fit read them: $7,440, 60%, (12).
+        read = numbers_from_texts(values, column.decimal or ".", forced=True, unit=column.unit or None)
         numbers = pd.Series(np.nan, index=values.index) if read is None else read.values
         words = read_words(values)
-        strays = {word for word in words.dropna() if amount(word) is None} if read is None else read.strays
+        strays = (
+            [word for word in words.dropna().unique() if not _is_mark(word)] if read is None else read.strays
+        )
         wrong = words.isin(list(strays))
     if wrong.any():
         example = values[wrong].iloc[0]
         kind = "truth values" if column.kind == "boolean" else "numbers"
         raise ReportError(f"Column {column.name!r} must hold {kind}. Got {str(example)!r} instead.")
     return finite(numbers)
+
+
+def _is_mark(word: str) -> bool:
+    """Whether a text stands for a missing number."""
+    read = amount(word)
+    return read is not None and bool(np.isnan(read.value))
 
 
 def finite(values: pd.Series[Any]) -> NDArray:
@@ -65,6 +76,6 @@ def _word(value: Any) -> str | None:
 
 def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
     """Days since 1970, NaN where there is no date."""
-    moments = dates(values, day_first=day_first)
-    seconds = (moments - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
-    return seconds / SECONDS_OF_DAY
+    moments = dates(values, day_first=day_first).dt.as_unit("us")  # nanoseconds end in 2262
+    microseconds = moments.to_numpy().astype(np.int64).astype(np.float64)
+    return np.where(moments.isna(), np.nan, microseconds / (1e6 * SECONDS_OF_DAY))

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from assay.report.errors import ReportError
 from assay.report.tables.files.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
 from assay.report.tables.files.layout import NUMBER, n_titles, separator_of, tell_separator
 from assay.report.tables.files.options import Reading
+from assay.report.tables.schema import Column
 from assay.report.wording import listed
 
 try:
@@ -87,11 +88,11 @@ def csv_blocks(
     n_rows: int,
     words: Sequence[str],
     reading: Reading | None = None,
-    missing: Mapping[str, Sequence[str]] | None = None,
+    columns: Sequence[Column] = (),
 ) -> Iterator[pd.DataFrame]:
     """The table in blocks of rows, every column of the same kind in all of them.
 
-    What stands for a missing value is told by column: it is what the fit took for one.
+    What stands for a missing value, the unit and the decimal mark are those that the fit took for such.
     """
     dialect = lay_out(lines.opening, name, reading)
     try:
@@ -99,7 +100,7 @@ def csv_blocks(
             io.BufferedReader(lines), **_options(dialect), dtype=_kinds(dialect, words), chunksize=n_rows
         ) as reader:
             for block in reader:
-                yield _settled(_named(block, dialect, name), words, dialect.decimal, missing or {})
+                yield _settled(_named(block, dialect, name), words, dialect.decimal, columns)
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
 
@@ -239,16 +240,19 @@ def _named(frame: pd.DataFrame, dialect: Dialect, name: str) -> pd.DataFrame:
 
 
 def _settled(
-    block: pd.DataFrame, words: Sequence[str], decimal: str, missing: Mapping[str, Sequence[str]]
+    block: pd.DataFrame, words: Sequence[str], decimal: str, columns: Sequence[Column]
 ) -> pd.DataFrame:
     """A block whose columns of numbers look as they would in the whole table."""
+    known = {column.name: column for column in columns}
     for name in block.columns:
-        values = masked(block[name], missing.get(name, ()))
+        column = known.get(name, Column(name, "numeric", 0, 0))
+        values = masked(block[name], column.missing)
         if name not in words:
             if pd.api.types.is_bool_dtype(values.dtype):  # words that happen to be all True or False here
                 values = values.astype(str)
             elif is_text(values):
-                numbers = numbers_from_texts(values, decimal, strict=True)
+                mark, unit = column.decimal or decimal, column.unit or None
+                numbers = numbers_from_texts(values, mark, strict=True, unit=unit)
                 values = values if numbers is None else numbers.values
         block[name] = values
     return block

@@ -13,6 +13,7 @@ import pandas as pd
 from assay.report.errors import ReportError
 from assay.report.tables.files.arrow_files import arrow_blocks, read_arrow
 from assay.report.tables.files.csv_files import UNNAMED, csv_blocks, read_csv
+from assay.report.tables.files.interpreting import interpret
 from assay.report.tables.files.json_lines import json_blocks, read_json
 from assay.report.tables.files.options import Reading
 from assay.report.tables.files.places import (
@@ -23,7 +24,6 @@ from assay.report.tables.files.places import (
     require_one_kind,
 )
 from assay.report.tables.files.totals import without_totals
-from assay.report.tables.files.values import interpret
 from assay.report.tables.files.workbooks import read_workbook
 from assay.report.tables.schema import Column
 from assay.report.wording import listed, short, suggestion
@@ -61,7 +61,9 @@ class RawTable:
     missing : mapping of str to tuple of str
         What was read as a missing value, by column.
     units : mapping of str to str
-        The currency or per cent sign of columns that have one.
+        The currency, per cent sign or unit of columns that have one.
+    decimals : mapping of str to str
+        The decimal mark of columns that have another than the file.
     """
 
     name: str
@@ -76,6 +78,7 @@ class RawTable:
     reading: Reading = AS_IT_IS
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    decimals: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_table(
@@ -142,6 +145,7 @@ def read_table(
         reading=reading,
         missing=meant.missing,
         units=meant.units,
+        decimals=meant.decimals,
     )
 
 
@@ -203,8 +207,7 @@ def table_blocks(
         if kind is None:
             blocks = iter([read_table(source).frame])
         elif kind == "CSV":
-            missing = {column.name: column.missing for column in columns}
-            blocks = csv_blocks(place, name, n_rows=n_rows, words=words, reading=reading, missing=missing)
+            blocks = csv_blocks(place, name, n_rows=n_rows, words=words, reading=reading, columns=columns)
         elif kind == "JSON":
             blocks = json_blocks(place, name, n_rows)
         elif kind == "Excel":

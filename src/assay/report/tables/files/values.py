@@ -1,45 +1,18 @@
-"""Texts that are numbers to a person: `$7,440`, `60%`, `1 234`, `(12)`, a stray "Total" among them."""
+"""Columns of texts that are numbers to a person, a stray "Total" among them, and what is missing in them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from assay.report.errors import ReportError
-from assay.report.tables.files.options import Reading
-from assay.report.wording import listed, quoted, quoted_na
-
-MISSING_MARKS = frozenset(
-    {"?", "-", "--", "–", "—", ".", "..", "na", "n/a", "n.a.", "n.a", "nil", "none", "null", "nan"}
-    | {"missing", "unknown", "not available", "<na>", "#n/a"}
-)
-"""Words that stand for a missing number in a column of numbers."""
-
-CURRENCIES = (
-    r"[A-Z]{0,3}\$|[€£¥₹₽₩₺₪₫₴₦฿¢]|zł|kr\.?|"
-    r"(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|BRL|ZAR)"
-)
-DIGITS = {
-    ".": r"(?:\d{1,3}(?:(?P<mark>[,\u00a0\u202f '’])\d{3})(?:(?P=mark)\d{3})*(?:\.\d+)?"
-    r"|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)",
-    ",": r"(?:\d{1,3}(?:(?P<mark>[.\u00a0\u202f '’])\d{3})(?:(?P=mark)\d{3})*(?:,\d+)?"
-    r"|(?:\d+,?\d*|,\d+)(?:[eE][-+]?\d+)?)",
-}
-"""By the decimal mark: the digits of a number, whose thousands may be grouped."""
-
-WRITTEN = {
-    decimal: re.compile(
-        rf"(?P<open>\()?\s*(?P<sign>[-+−])?\s*(?P<before>{CURRENCIES})?\s*(?P<inner>[-+−])?\s*"
-        rf"(?P<digits>{digits})\s*(?P<after>{CURRENCIES}|%)?\s*(?P<close>\))?"
-    )
-    for decimal, digits in DIGITS.items()
-}
-SPECIAL = re.compile(r"[-+]?inf(inity)?|nan", re.IGNORECASE)
+from assay.report.tables.dates import dates
+from assay.report.tables.files.amounts import CLOCK, MONEY, PER_CENT, Amount, amount, same_unit
 
 CODE = re.compile(r"(?=.*[^\W\d_])(?=.*\d)[\w./-]+")
 """Letters and digits together: where numbers stand beside such, they are codes too."""
@@ -53,16 +26,11 @@ STRAYS = 0.05
 FEWEST_NUMBERS = 10
 """As many different numbers, and cells, make a column one of numbers in spite of other cells."""
 
-PER_CENT = "%"
 
+FEWEST_OF_UNIT = 3
+"""A unit that is no money makes numbers of texts with as many different ones: 2WD and 4WD are words."""
 
-class Amount(NamedTuple):
-    """A text read as a number: its value, its currency or per cent sign, and how it was written."""
-
-    value: float
-    unit: str = ""
-    grouped: bool = False
-    bracketed: bool = False
+OTHER_MARK = {".": ",", ",": "."}
 
 
 class Numbers(NamedTuple):
@@ -75,45 +43,22 @@ class Numbers(NamedTuple):
     unit: str = ""
     strays: tuple[str, ...] = ()  # texts that are no numbers, the commonest first
     n_strays: int = 0
-
-
-def amount(text: str, decimal: str = ".") -> Amount | None:
-    """A number as people write it, NaN for a mark of a missing one, None for anything else.
-
-    Examples
-    --------
-    >>> [amount(text).value for text in ("$7,440", "60%", "1 234.5", "(12)", "-€3", "?")]
-    [7440.0, 60.0, 1234.5, -12.0, -3.0, nan]
-    >>> amount("many") is None
-    True
-    """
-    if not text or text.lower() in MISSING_MARKS:
-        return Amount(np.nan)
-    match = WRITTEN[decimal].fullmatch(text)
-    if match is None:
-        return Amount(float(text)) if SPECIAL.fullmatch(text) else None
-    bracketed, twice = bool(match["open"]), bool(match["sign"]) and bool(match["inner"])
-    if bracketed != bool(match["close"]) or twice or (match["before"] and match["after"]):
-        return None
-    digits = match["digits"]
-    if match["mark"]:
-        digits = digits.replace(match["mark"], "")
-    value = float(digits.replace(",", ".") if decimal == "," else digits)
-    signs = (match["sign"] or "") + (match["inner"] or "")
-    if bracketed and signs:
-        return None
-    unit = match["before"] or match["after"] or ""
-    negative = bracketed or signs in ("-", "−")
-    return Amount(-value if negative else value, unit, bool(match["mark"]), bracketed)
+    decimal: str = "."
 
 
 def numbers_from_texts(
-    texts: pd.Series[Any], decimal: str = ".", *, strict: bool = False, forced: bool = False
+    texts: pd.Series[Any],
+    decimal: str = ".",
+    *,
+    strict: bool = False,
+    forced: bool = False,
+    unit: str | None = None,
 ) -> Numbers | None:
     """Read a column of texts as numbers, or tell by None that it holds something else.
 
     A few cells that are no numbers (a "Total" below many numbers) become missing values, told by `strays`;
-    none with `strict`, however many with `forced`.
+    none with `strict`, however many with `forced`. Where the decimal mark does not suit, the other one is
+    tried; the unit is the commonest one, or what is said.
 
     Examples
     --------
@@ -123,7 +68,23 @@ def numbers_from_texts(
     True
     >>> numbers_from_texts(pd.Series([*map(str, range(20)), "Total"])).strays
     ('Total',)
+    >>> numbers_from_texts(pd.Series(["2,5 kg", "3,75 kg", "4 kg"])).values.tolist()
+    [2.5, 3.75, 4.0]
     """
+    read = partial(_numbers, texts, strict=strict, forced=forced, unit=unit)
+    found = read(decimal)
+    if found is not None and not found.strays:
+        return found
+    other = read(OTHER_MARK[decimal])
+    if other is None or (found is not None and other.n_strays >= found.n_strays):
+        return found
+    return other
+
+
+def _numbers(
+    texts: pd.Series[Any], decimal: str, *, strict: bool, forced: bool, unit: str | None
+) -> Numbers | None:
+    """The column read with one decimal mark."""
     try:
         raw = texts.dropna().unique()
     except TypeError:  # lists and other things that cannot be compared
@@ -132,19 +93,11 @@ def numbers_from_texts(
     if not forced and sum(item is None for item in glance) > (0 if strict else len(glance) / 2):
         return None
     counts = texts.dropna().map({text: str(text).strip() for text in raw}).value_counts()
-    distinct = [str(text) for text in counts.index]
-    read = {text: amount(text, decimal) for text in distinct}
-    units = Counter[str]()
-    for text, item in read.items():
-        if item is not None and not np.isnan(item.value):
-            units[item.unit] += int(counts[text])
-    unit = max((sign for sign in units if sign), key=lambda sign: units[sign], default="")
-    for text, item in read.items():
-        if item is not None and not _goes_with(item, unit):
-            read[text] = None
-    strays = [text for text, item in read.items() if item is None]
+    read = {str(text): amount(str(text), decimal) for text in counts.index}
+    unit = _unit_of(read, counts, strict or forced) if unit is None else unit
+    numbers = {text: item for text, item in read.items() if item is not None and _goes_with(item, unit)}
+    strays = [text for text in read if text not in numbers]
     n_cells, n_strays = int(counts.sum()), int(sum(counts[text] for text in strays))
-    numbers = {text: item for text, item in read.items() if item is not None}
     known = [item for item in numbers.values() if not np.isnan(item.value)]
     if not known:
         return None
@@ -164,7 +117,22 @@ def numbers_from_texts(
         unit,
         tuple(strays),
         n_strays,
+        decimal,
     )
+
+
+def _unit_of(read: Mapping[str, Amount | None], counts: pd.Series[Any], trusted: bool) -> str:
+    """The commonest unit. What is no money is one of most cells, and of several different numbers."""
+    cells, different = Counter[str](), Counter[str]()
+    for text, item in read.items():
+        if item is not None and not np.isnan(item.value):
+            cells[item.unit] += int(counts[text])
+            different[same_unit(item.unit)] += 1
+    unit = max((sign for sign in cells if sign), key=lambda sign: cells[sign], default="")
+    if trusted or unit in ("", PER_CENT, CLOCK) or MONEY.fullmatch(unit):
+        return unit
+    n_cells = sum(count for sign, count in cells.items() if same_unit(sign) == same_unit(unit))
+    return unit if different[same_unit(unit)] >= FEWEST_OF_UNIT and 2 * n_cells > cells.total() else ""
 
 
 def _value(item: Amount | None) -> float:
@@ -173,9 +141,13 @@ def _value(item: Amount | None) -> float:
 
 def _goes_with(item: Amount, unit: str) -> bool:
     """Whether a number is of the unit of its column: 0.6 among per cents may be either, and is not."""
-    if np.isnan(item.value) or item.unit == unit or item.value == 0.0:
+    if (
+        np.isnan(item.value)
+        or same_unit(item.unit) == same_unit(unit)
+        or (item.value == 0.0 and not item.unit)
+    ):
         return True
-    return not item.unit and unit != PER_CENT
+    return not item.unit and unit not in (PER_CENT, CLOCK)
 
 
 def _are_few(n_strays: int, n_different: int, n_cells: int, n_numbers: int) -> bool:
@@ -197,6 +169,9 @@ def masked(values: pd.Series[Any], missing: Sequence[str]) -> pd.Series[Any]:
     if pd.api.types.is_numeric_dtype(values.dtype):
         numbers = [item.value for mark in missing if (item := amount(mark)) is not None]
         wrong = values.isin([number for number in numbers if not np.isnan(number)])
+    elif pd.api.types.is_datetime64_any_dtype(values.dtype):
+        days = values.dt.tz_localize(None) if values.dt.tz is not None else values
+        wrong = days.isin(dates(pd.Series(missing, dtype=object)).dropna())
     elif is_text(values) or isinstance(values.dtype, pd.CategoricalDtype):
         wrong = values.map(lambda value: str(value).strip() in missing, na_action="ignore").eq(True)
     else:
@@ -225,130 +200,6 @@ def are_codes(texts: Iterable[str]) -> bool:
     return zero
 
 
-def of_codes(name: str, values: pd.Series[Any]) -> str:
-    """The sentence on a column of codes."""
-    first = next(text for text in values.dropna() if str(text).strip().startswith("0"))
-    way = f"--numeric {quoted(name)} takes them for numbers"
-    return f"Column {name!r} holds digits that begin with zeros, such as {first}: taken for codes; {way}."
-
-
 def is_text(values: pd.Series[Any]) -> bool:
     """Whether a column holds texts, or things of several kinds."""
     return values.dtype == object or isinstance(values.dtype, pd.StringDtype)
-
-
-class Interpreted(NamedTuple):
-    """A frame whose values are what they mean, what was decided, and by column what was read as missing."""
-
-    frame: pd.DataFrame
-    notes: tuple[str, ...]
-    missing: dict[str, tuple[str, ...]]
-    units: dict[str, str]
-
-
-def interpret(
-    frame: pd.DataFrame, decimal: str = ".", reading: Reading | None = None, *, typed: bool = False
-) -> Interpreted:
-    """Read the texts of a frame that are numbers, and what stands for nothing, as a person means them.
-
-    In a `typed` source (Parquet, say), texts of mere digits are texts on purpose.
-    """
-    reading = reading or Reading()
-    names = [str(name) for name in frame.columns]
-    changed: dict[str, Any] = {}
-    notes, n_masked = list[str](), 0
-    missing, units = dict[str, tuple[str, ...]](), dict[str, str]()
-    for name in names:
-        asked, before = reading.missing_in(name, names), frame[name]
-        values = masked(before, asked)
-        missing |= {name: asked} if asked else {}
-        n_masked += int(values.isna().sum() - before.isna().sum()) if asked else 0
-        if name in reading.categorical:
-            changed[name] = values if is_text(values) else _as_words(values)
-            continue
-        if (
-            not typed
-            and name not in reading.numeric
-            and is_text(values)
-            and are_codes(values.dropna().unique())
-        ):
-            notes.append(of_codes(name, values))
-        elif is_text(values):
-            numbers = numbers_from_texts(values, decimal, forced=name in reading.numeric)
-            if numbers is not None and (name in reading.numeric or not typed or _is_written(numbers, values)):
-                values = numbers.values
-                notes += told(name, numbers)
-                missing |= {name: (*asked, *numbers.strays)} if numbers.strays else {}
-                units |= {name: numbers.unit} if numbers.unit else {}
-            else:
-                values, said = _without_none(values, name)
-                notes += said
-        if name in reading.numeric and not pd.api.types.is_numeric_dtype(values.dtype):
-            first = next(iter(values.dropna()), "nothing")
-            raise ReportError(
-                f"Column {name!r} holds no numbers but {str(first)!r}; leave out --numeric {name}."
-            )
-        if values is not before:
-            changed[name] = values
-    if reading.na:
-        cells = "1 cell was" if n_masked == 1 else f"{n_masked:,} cells were"
-        notes.append(f"{cells} taken for missing by request ({', '.join(reading.na)}).")
-    frame = frame.assign(**changed) if changed else frame
-    return Interpreted(frame, tuple(notes), missing, units)
-
-
-def _is_written(numbers: Numbers, values: pd.Series[Any]) -> bool:
-    """Whether texts are amounts as people write them, or stand beside numbers; digits alone may be a code."""
-    if numbers.unit or numbers.grouped or numbers.bracketed:
-        return True
-    return any(isinstance(value, (int, float)) for value in values.dropna().iloc[:1000])
-
-
-def told(name: str, numbers: Numbers) -> list[str]:
-    """Sentences on how the texts of a column were read as numbers."""
-    notes, amounts = [], "amounts of money"
-    if numbers.unit == PER_CENT:
-        notes.append(f"Column {name!r} is in per cent: 60% is read as 60.")
-    elif numbers.unit:
-        notes.append(f"Column {name!r} holds {amounts} ({numbers.unit}): they were read as numbers.")
-    if numbers.grouped:
-        notes.append(f"Column {name!r} groups thousands: its texts were read as numbers.")
-    if numbers.bracketed:
-        notes.append(f"Column {name!r} has numbers in brackets: they were read as negative.")
-    if numbers.marks:
-        words = ", ".join(map(repr, numbers.marks))
-        notes.append(f"Column {name!r} holds numbers and {words}, which was taken for a missing value.")
-    if numbers.strays:
-        cells = "1 cell" if numbers.n_strays == 1 else f"{numbers.n_strays:,} cells"
-        notes.append(
-            f"Column {name!r} holds numbers but for {cells} ({listed(numbers.strays, 3)}), taken for "
-            f"missing; --categorical {quoted(name)} takes all of them for words."
-        )
-    return notes
-
-
-TRUTH_WORDS = {"true", "false", "yes", "no", "t", "f"}
-
-
-def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], list[str]]:
-    """A column of words in which "None" is a level, and said; beside truth values it is a missing one."""
-    none = values.map(lambda value: str(value).strip() == "None", na_action="ignore").eq(True)
-    if not none.any():
-        return values, []
-    others = {str(value).strip().lower() for value in values[~none].dropna().unique()}
-    if not others or others <= TRUTH_WORDS:
-        return values.mask(none), []
-    rows = "1 row" if none.sum() == 1 else f"{int(none.sum()):,} rows"
-    return values, [
-        f"'None' is a level of {name!r} ({rows}); --na {quoted_na(name, 'None')} takes it for missing."
-    ]
-
-
-def _as_words(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Numbers and the like as words: 3, not 3.0."""
-
-    def word(value: Any) -> str:
-        whole = isinstance(value, float) and value.is_integer()
-        return str(int(value)) if whole else str(value)
-
-    return values.astype(object).where(values.notna(), None).map(word, na_action="ignore").astype(object)
