@@ -125,6 +125,18 @@ def test_no_line_ends_inside_a_figure_or_an_option(tab, viewport):
     assert seen(tab, viewport).evaluate(PARTED) == []
 
 
+def test_no_line_ends_inside_a_figure_on_paper(tab):
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 680, "height": 1000})
+    assert tab.evaluate(PARTED) == []
+    board = tab.locator("#leaderboard tbody .number").evaluate_all(
+        "all => all.filter((cell) => /± |ms$/.test(cell.textContent))"
+        ".map((cell) => [cell.textContent, cell.scrollWidth - cell.clientWidth])"
+    )
+    assert board
+    assert [words for words, beyond in board if beyond > 0] == []
+
+
 def test_no_table_is_cut_and_no_cell_reaches_into_the_next(tab):
     assert (
         tab.evaluate(
