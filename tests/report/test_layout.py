@@ -150,6 +150,22 @@ def test_on_a_wide_screen_no_table_is_cut(tab):
     assert tab.evaluate("document.documentElement.scrollWidth") <= WIDE["width"]
 
 
+def test_a_short_name_of_a_column_has_one_line(tabs):
+    lines = (
+        seen(tabs["large"], WIDE)
+        .locator("#data .columns tbody th")
+        .evaluate_all(
+            """all => all.map((head) => {
+          const range = document.createRange();
+          range.selectNodeContents(head);
+          return [head.textContent, new Set([...range.getClientRects()].map((box) => box.top)).size];
+        })"""
+        )
+    )
+    assert len(lines) == 21
+    assert [name for name, number in lines if len(name) <= 22 and number > 1] == []
+
+
 def test_what_scrolls_on_a_phone_says_so_until_its_end(tab):
     seen(tab, PHONE)
     # The page hears of its new width a moment later.

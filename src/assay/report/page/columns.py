@@ -159,7 +159,7 @@ MAX_HEAT_COLUMNS = 20
 MAX_BARS = 20
 MAX_PAIRS = 5
 MAX_WARNINGS = 5
-LONGEST_NAME, LONGEST_WORD = 40, 26
+LONGEST_NAME, LONGEST_WORD, SHORT_NAME = 40, 26, 22
 LONGEST_HEAD = 18
 TOLD_CORRELATION = 0.3
 """Weaker correlations are not put into words."""
@@ -286,13 +286,15 @@ def named(name: str) -> str:
     Examples
     --------
     >>> named("a < b")
-    'a &lt; b'
+    '<span class="figure">a &lt; b</span>'
     >>> "…" in named("much " * 20)
     True
     """
     longest = max(map(len, re.split(r"\s", BETWEEN_WORDS.sub(" ", name))), default=0)
     fitting = shortened(name, LONGEST_NAME if longest < LONGEST_WORD else LONGEST_WORD)
     text = breakable(fitting)
+    if len(fitting) <= SHORT_NAME:  # has room in one line
+        return f'<span class="figure">{escape(fitting)}</span>'
     return text if fitting == name else f'<span title="{escape(name)}">{text}</span>'
 
 
