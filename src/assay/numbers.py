@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+
+def are_years(values: Iterable[float]) -> bool:
+    """Whether numbers look like years, which have no separator: "1954", not "1,954".
+
+    Examples
+    --------
+    >>> are_years([1890.0, 2022.0]), are_years([1890.5, 2022.0]), are_years([12.0, 1954.0])
+    (True, False, False)
+    """
+    return all(1500 <= value <= 2100 and float(value).is_integer() for value in values)
+
 
 def shown(value: float, digits: int = 4) -> str:
     """A number to some digits, as one writes it: "0.04757", "53.98", "201,000".

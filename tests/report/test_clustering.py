@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.distances import distance_matrix
 from assay.report import Data, ReportError, compare, describe_columns, render
-from assay.report.page.groups import groups_of
+from assay.report.page.groups import groups_of, numbers_of_groups
 from assay.report.page.model_pictures import of_clusters
 from assay.report.tables.encoding.encoder import ClusterEncoder
 from assay.report.trials import engine
@@ -578,6 +579,16 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
     ):
         assert caption in page, caption
     assert len(page) < 1_500_000
+
+
+def test_criteria_that_all_choose_the_same_number_share_a_sentence(clustering):
+    assert "<table" in numbers_of_groups(clustering)  # they do not agree here
+
+    scan = SimpleNamespace(choice_of=lambda criterion: 3)
+    alike = [SimpleNamespace(name=name, scan=scan) for name in ("One", "Other")]
+    text = numbers_of_groups(SimpleNamespace(clusterings=alike, gap=None, eigengap=None))
+    assert "<table" not in text
+    assert "Silhouette, Calinski–Harabasz and Davies–Bouldin choose 3 for each of the 2 methods." in text
 
 
 def test_restarts_are_shown_where_they_differ_and_not_where_they_agree(clustering):

@@ -128,12 +128,14 @@ def _marked(text: str) -> str:
     """One paragraph: names set as code, scripts of formulas in the text lowered and raised."""
     text, done, place = escape(" ".join(text.split()), quote=False), "", 0
     for mark in CODE.finditer(text):
-        done += f"{_scripts(text[place : mark.start()])}<code>{mark[1] or mark[2]}</code>"
+        done += f"{set_scripts(text[place : mark.start()])}<code>{mark[1] or mark[2]}</code>"
         place = mark.end()
-    return done + _scripts(text[place:])
+    return done + set_scripts(text[place:])
 
 
-def _scripts(text: str) -> str:
+def set_scripts(text: str) -> str:
+    """Words as HTML with the scripts of formulas lowered and raised."""
+
     def set_as(kind: str, mark: re.Match[str]) -> str:
         script = mark["script"][1:-1] if mark["script"][0] in "{(" else mark["script"]
         return f"{mark['base']}<{kind}>{script}</{kind}>"

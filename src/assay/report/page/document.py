@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -231,5 +232,11 @@ def command(comparison: Comparison) -> str:
 
 
 def _listing(text: str) -> str:
-    # A long list of names may break after a comma, and is copied as one word all the same.
-    return f"<pre>{escape(text).replace(',', ',<wbr>')}</pre>"
+    # A long list of names may break after a comma, and is copied as one word all the same; an option or a
+    # name of a file does not break at its hyphen.
+    whole = HYPHENED.sub(r'<span class="figure">\g<0></span>', escape(text))
+    return f"<pre>{whole.replace(',', ',<wbr>')}</pre>"
+
+
+HYPHENED = re.compile(r"(?<![^\s,])[^\s,]{0,30}-[^\s,]{1,30}(?![^\s,])")
+"""A short word with a hyphen in it."""
