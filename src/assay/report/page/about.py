@@ -167,11 +167,7 @@ STANDARDISED = (
     "Every column is centred and scaled to standard deviation 1, so that units do not matter; a missing "
     "number counts as the median."
 )
-SHUFFLED = (
-    "The eigengap looks at the graph of 10 neighbours of each row, of up to 1000 rows. Where the silhouette "
-    "is no better than the best of 19 tables whose columns were shuffled, so that none goes with another, "
-    "the page says that there are no clear groups."
-)
+EIGENGAP_ALONE = "The eigengap looks at the graph of 10 neighbours of each row, of up to 1000 rows."
 
 
 DEFINED = {
@@ -200,7 +196,7 @@ def own_words(comparison: Comparison, usual: Sequence[str]) -> Iterator[str]:
         elif isinstance(comparison, ClusteringComparison) and sentence.startswith("Every column is centred"):
             yield GOWER if comparison.is_mixed else STANDARDISED
         elif isinstance(comparison, ClusteringComparison) and sentence.startswith("The gap statistic"):
-            yield SHUFFLED if comparison.is_mixed else sentence
+            yield EIGENGAP_ALONE if comparison.is_mixed else sentence
         else:
             yield sentence
     yield from (words for name, words in DEFINED.items() if comparison.score_name.startswith(name))
