@@ -288,7 +288,9 @@ def open_target(
     kept = values.index.isin(without_missing(values).index)
     if column.n_missing:
         rows = "row has" if column.n_missing == 1 else "rows have"
-        notes.append(f"{column.n_missing:,} {rows} no value of {name!r}: left out.")
+        endless = pd.api.types.is_float_dtype(values.dtype) and bool(np.isinf(values.dropna()).any())
+        what = "no finite value" if endless else "no value"
+        notes.append(f"{column.n_missing:,} {rows} {what} of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
         if column.kind == "boolean":
@@ -332,7 +334,8 @@ def _labels(
         )
     if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype):
         numbers = values.to_numpy(dtype=np.float64)
-        y = numbers.astype(np.int64) if np.array_equal(numbers, np.round(numbers)) else numbers
+        whole = np.array_equal(numbers, np.round(numbers)) and np.abs(numbers).max() < 2**53
+        y = numbers.astype(np.int64) if whole else numbers
         declared = table.classes is not None and name == table.target
         if not declared:
             notes.append(

@@ -58,6 +58,9 @@ def n_titles(lines: Sequence[Sequence[Any]]) -> int:
         return 0
     most = 2 if width >= 4 else 1
     for place, line in enumerate(lines[:MOST_TITLES]):
+        above_gap = counts[place] < width and place + 1 < len(lines) and counts[place + 1] == 0
+        if above_gap or (counts[place] != width and str(next(iter(line), "")).startswith("#")):
+            continue  # a title with a comma in it, or a comment
         if counts[place] > most or (counts[place] and not filled(line[:1])):
             return place if place == 0 or _is_header(line) else 0
     return 0
@@ -69,6 +72,13 @@ def _is_header(cells: Sequence[Any]) -> bool:
     numbers = [word for word in words if NUMBER.fullmatch(word)]
     years = all(YEAR.fullmatch(word) for word in numbers)
     return len(words) > len(numbers) and years
+
+
+def _are_blanks_between(lines: Sequence[str]) -> bool:
+    """Whether blanks part the fields: as many in all lines, one less in the header where rows have names."""
+    rows = csv.reader([line.strip() for line in lines if line.strip()], delimiter=" ", skipinitialspace=True)
+    header, *widths = [len(row) for row in rows] or [0]
+    return len(widths) > 2 and len({*widths}) == 1 and widths[0] > 1 and widths[0] - header in (0, 1)
 
 
 def tell_separator(lines: Sequence[str]) -> tuple[str, int]:
@@ -92,6 +102,8 @@ def tell_separator(lines: Sequence[str]) -> tuple[str, int]:
     if not tried:
         if failure is not None:
             raise failure
+        if _are_blanks_between(lines):
+            return " ", 0
         first = next((line for line in lines if line.strip()), "")
         return max(SEPARATORS, key=first.count), 0
     titles, _, _, mark = min(tried)
