@@ -145,3 +145,21 @@ def test_huge_and_endless_targets_are_what_they_are(rng):
     assert (
         "2 rows have no finite value of 'y': left out." in choose_data(RawTable("t", frame), target="y").notes
     )
+
+
+def test_totals_of_groups_and_averages_are_left_out_and_said(tmp_path):
+    text, number = "town,units,y\n", 0
+    for town in ("Lyon", "Nice"):
+        rows = [(town, 3 + 7 * place % 5, place) for place in range(6)]
+        text += "".join(f"{a},{b},{c}\n" for a, b, c in rows)
+        number += sum(b for _, b, _ in rows)
+        text += f"{town} Total,{sum(b for _, b, _ in rows)},\n"
+    table = read(tmp_path, text + f"Grand total,{number},\n")
+    assert table.frame["town"].tolist() == ["Lyon"] * 6 + ["Nice"] * 6
+    assert table.notes == ("3 rows ('Grand total' and the like) sum up those above: left out.",)
+    average = read(tmp_path, text + f"Average,{number / 12:.1f},2.5\n")
+    assert len(average.frame) == 12
+    wrong = read(tmp_path, lines() + "Average,50,2.5\n")
+    assert len(wrong.frame) == len(ROWS) + 1
+    words = read(tmp_path, lines() + "Total War,99,2.5\nSubtotal,1000,3\n" + lines().partition("\n")[2])
+    assert len(words.frame) == 2 * len(ROWS) + 2
