@@ -22,8 +22,10 @@ from assay.report.page.model_pictures import of_clusters
 from assay.report.tables.encoding.encoder import ClusterEncoder
 from assay.report.trials import engine
 from assay.report.trials.clusters import comparison as clusterings
+from assay.report.trials.clusters import trial
 from assay.report.trials.clusters.comparison import strength_of
 from assay.report.trials.clusters.repeating import repeated, told_by_columns
+from assay.report.trials.clusters.trial import measure
 from assay.report.trials.roster import entries
 
 NAMES = {
@@ -122,6 +124,19 @@ def test_a_scan_measures_every_number_of_groups(clustering):
     least_overlap = int(np.argmin(kmeans.scan.curve("davies_bouldin")))
     assert kmeans.scan.choice_of("calinski_harabasz") == kmeans.scan.values[best_ratio]
     assert kmeans.scan.choice_of("davies_bouldin") == kmeans.scan.values[least_overlap]
+
+
+@pytest.mark.parametrize(("name", "place"), [("KMeans", 0), ("HDBSCAN", -1)])
+def test_of_equal_silhouettes_the_fewest_groups_are_chosen(four_groups, monkeypatch, name, place):
+    def level(encoded, labels):
+        item, scores, widths = measure(encoded, labels)
+        return item._replace(silhouette=0.4), scores, widths
+
+    monkeypatch.setattr(trial, "measure", level)
+    entry = next(entry for entry in entries() if entry.name == name)
+    scan = trial.choose_partition(entry, trial.encode(four_groups[1].data, 0), 0).scan
+    assert len(scan.values) > 1
+    assert scan.values[scan.place] == scan.values[place]
 
 
 def test_there_is_one_line_a_method_and_a_single_group_to_beat(clustering):
@@ -403,6 +418,10 @@ def test_distances_of_mixed_tables_are_gowers_with_words_that_count_half(rng):
     plain = ClusterEncoder(describe_columns(numbers)).fit(numbers)
     assert plain.metric_ == "euclidean"
     np.testing.assert_allclose(plain.transform(numbers).std(axis=0), 1.0)
+    dated = frame.assign(day=pd.date_range("2024-01-01", periods=n, freq="9D"))
+    encoder = ClusterEncoder(describe_columns(dated)).fit(dated)
+    days = encoder.transform(dated)[:, encoder.groups()[-1]]  # four features that count as one column
+    assert metrics.pairwise.manhattan_distances(days).sum() / (n * (n - 1)) == pytest.approx(1.0)
 
 
 def test_a_rare_level_is_no_farther_away_than_a_common_one_and_a_missing_one_is_in_between():

@@ -342,6 +342,17 @@ def test_the_page_shows_the_section_and_every_model_says_what_it_relies_on(expla
     assert "relies most on size and town" in relies_on(other)
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "repeats", "examined"), [(250, 1, True), (251, 1, False), (200, 3, True), (251, 3, False)]
+)
+def test_the_rows_for_a_column_are_those_of_all_repetitions(rng, n_columns, repeats, examined):
+    """Of 5,000 predictions a column gets twenty rows, which the repetitions of the folds share."""
+    features, groups = rng.normal(size=(60, 3)), [np.array([0])] * n_columns
+    model = Counting(features, None)
+    found = Examination(np.zeros(60), groups, None, 0, repeats=repeats)(model, features)
+    assert (found is not None) == examined
+
+
 def test_the_remarks_tell_importances_and_more_rows(explained):
     told = " ".join(explained.remarks)
     assert "It relies most on size and town: shuffling one of them takes" in told
@@ -351,7 +362,7 @@ def test_the_remarks_tell_importances_and_more_rows(explained):
 def test_no_column_that_matters_is_said_so():
     nothing = Importances("R²", ("a", "b"), np.array([0.01, -0.02]), np.array([0.02, 0.02]))
     assert weight_of_columns(nothing).startswith("No single column matters")
-    between = Importances("R²", ("a", "b", "c"), np.array([0.3, 0.2, 0.1]), np.array([0.02, 0.2, 0.01]))
+    between = Importances("R²", ("a", "b", "c"), np.array([0.3, 0.2, 0.1]), np.array([0.02, 0.15, 0.01]))
     assert weight_of_columns(between) == (
         "It relies most on a and c: shuffling one of them takes 0.30 ± 0.02 and 0.10 ± 0.01 from the R², in "
         "turn."
@@ -367,6 +378,7 @@ def test_no_column_that_matters_is_said_so():
     [
         (Difference(0.05, 0.01, 0.01), "More rows would help"),
         (Difference(0.001, 0.001, 0.4), "More rows would hardly help"),
+        (Difference(0.005, 0.004, 0.2), "Whether more rows would help is not clear"),
         (Difference(0.03, 0.02, 0.2), "Whether more rows would help is not clear"),
     ],
 )

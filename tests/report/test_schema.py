@@ -134,6 +134,18 @@ def test_rare_levels_share_a_mark():
     assert len(encoder.feature_names_out_) == 30
     Z = encoder.transform(pd.DataFrame({"word": ["level 35", "never seen"]}))
     assert_allclose(Z[0], Z[1])
+    gaps = pd.DataFrame({"word": [*frame["word"], None]})
+    encoder = TableEncoder(describe_columns(gaps)).fit(gaps)
+    assert encoder.feature_names_out_[-2:] == ["word = other", "word = missing"]
+    raw = encoder.transform(gaps.tail(1)) * encoder.scale_ + encoder.mean_
+    assert_allclose(raw[0], np.arange(31) == 30, atol=1e-12)  # what is missing is no rare level
+
+
+def test_a_column_that_varies_by_rounding_alone_in_a_fold_is_not_blown_up():
+    frame = pd.DataFrame({"x": [0.1, 0.1, 0.1, 0.2, 0.3], "z": np.arange(5.0) ** 2})
+    assert frame["x"].head(3).to_numpy().std() > 0
+    encoder = TableEncoder(describe_columns(frame)).fit(frame.head(3))
+    assert_allclose(encoder.transform(frame)[:, 0], [0, 0, 0, 0.1, 0.2], atol=1e-12)
 
 
 def test_a_missing_column_and_a_word_among_numbers_are_one_sentence(table):

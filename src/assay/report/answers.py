@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from assay.models.conformal import class_sets
-from assay.report.errors import ReportError
+from assay.report.errors import ReportError, words_of
 from assay.report.trials.scoring.guarantees import joined_classes, quantile_for
 
 FROM_RESIDUALS = (
@@ -74,7 +74,7 @@ class Answerer:
             quantile, shares = _class_quantile(model, interval, about)
             notes = (CLASS_SETS.format(coverage=interval),)
             return cls(model, quantile=quantile, shares=shares, threshold=cut, notes=notes)
-        reason = _own_intervals_fail(model, interval)
+        reason = own_intervals_fail(model, interval)
         if reason == "":
             return cls(model, interval)
         half_width = _half_width(model, interval, about, reason or "")
@@ -134,11 +134,10 @@ def _asked(last: Any, method: Callable[[NDArray], Any], features: NDArray) -> An
     try:
         return method(features)
     except ValueError as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ReportError(f"{type(last).__name__} cannot predict these rows: {reason}.") from error
+        raise ReportError(f"{type(last).__name__} cannot predict these rows: {words_of(error)}.") from error
 
 
-def _own_intervals_fail(model: Pipeline, interval: float) -> str | None:
+def own_intervals_fail(model: Pipeline, interval: float) -> str | None:
     """Why a model cannot tell its own intervals; empty where it can, None where it has none."""
     if not hasattr(model[-1], "predict_interval"):
         return None
@@ -146,7 +145,7 @@ def _own_intervals_fail(model: Pipeline, interval: float) -> str | None:
     try:
         ends = np.asarray(model[-1].predict_interval(row, coverage=interval))
     except ValueError as error:  # penalised, columns that repeat each other, no row to spare
-        return " ".join(str(error).split()).rstrip(".")
+        return words_of(error)
     return "" if np.isfinite(ends).all() else "they are infinite"
 
 

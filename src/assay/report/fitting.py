@@ -8,10 +8,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
@@ -20,7 +23,8 @@ from sklearn.utils import get_tags
 from assay import parameters
 from assay.certificates import Certificates
 from assay.models.conformal import class_scores
-from assay.report.errors import ReportError
+from assay.report.answers import own_intervals_fail
+from assay.report.errors import ReportError, words_of
 from assay.report.methods import find_method
 from assay.report.results import about_fit
 from assay.report.tables.choosing import choose_data
@@ -30,7 +34,9 @@ from assay.report.tables.encoding.encoder import ClusterEncoder, PlainEncoder, T
 from assay.report.tables.files.options import Reading
 from assay.report.tables.files.reading import read_table
 from assay.report.trials.candidate import certificates_of
+from assay.report.trials.engine import FAILURES
 from assay.report.trials.scoring.guarantees import hand_scores, kept_for_classes, residual_quantiles
+from assay.report.trials.scoring.resampling import COVERAGE, for_all_classes
 from assay.report.trials.trial import noted
 
 
@@ -143,38 +149,38 @@ def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, A
     if y is None or not hasattr(model, "predict"):
         return {}
     classes = data.labels if is_classifier(model) else None
-    if classes is None and hasattr(model, "predict_interval"):
-        with suppress(ValueError):
-            model.predict_interval(np.zeros((1, len(pipeline[0].feature_names_out_))), coverage=0.9)
-            return {}
-    kind, options = (KFold if classes is None else StratifiedKFold), {"shuffle": True, "random_state": seed}
-    n_folds = 10 if y.size > LARGE_TABLE else min(5, y.size)
-    if classes is not None:
-        n_folds = min(n_folds, int(np.unique(y, return_counts=True)[1].min()))
-    seen = np.zeros(y.size, dtype=bool)
-    predictions = np.empty_like(y)
-    shares = None if classes is None else np.zeros((y.size, classes.size))
-    with suppress(ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError), noted():
-        for train, test in kind(n_folds, **options).split(data.X, y):
-            fitted = clone(pipeline).fit(data.X.iloc[train], y[train])
-            predictions[test], seen[test] = fitted.predict(data.X.iloc[test]), True
-            if shares is not None and classes is not None:
-                if not hasattr(fitted, "predict_proba"):
-                    shares = None
-                else:
-                    places = np.searchsorted(classes, fitted.classes_)
-                    shares[np.ix_(test, places)] = fitted.predict_proba(data.X.iloc[test])
-            if y.size > LARGE_TABLE:
-                break
+    if classes is None and own_intervals_fail(pipeline, COVERAGE) == "":
+        return {}
+    with suppress(*FAILURES), noted():
+        rows, said, shares = _out_of_fold(pipeline, data.X, y, classes, seed)
         if classes is None:
-            residuals = (y - predictions)[seen]
+            residuals = y[rows] - said
             hand_scores(model, [np.abs(residuals)])
             return {"residual_quantiles": residual_quantiles(residuals)}
-        known = None if shares is None else shares[seen]
-        if known is not None:
-            hand_scores(model, [class_scores(known, np.searchsorted(classes, y[seen]))])
-        return kept_for_classes(y[seen], [(predictions[seen], known)], classes)
+        if shares is not None:
+            hand_scores(model, [class_scores(shares, np.searchsorted(classes, y[rows]))])
+        return kept_for_classes(y[rows], [(said, shares)], classes)
     return {}
+
+
+def _out_of_fold(
+    pipeline: Pipeline, X: pd.DataFrame, y: NDArray, classes: NDArray | None, seed: int
+) -> tuple[NDArray, NDArray, NDArray | None]:
+    """Rows that models had not seen, what these said of them, and the probabilities where there are any."""
+    kind, n_folds = (KFold if classes is None else StratifiedKFold), min(5, y.size)
+    if y.size > LARGE_TABLE:
+        n_folds = 10
+    if classes is not None:
+        n_folds = min(n_folds, int(np.unique(y, return_counts=True)[1].min()))
+    parts = kind(n_folds, shuffle=True, random_state=seed).split(X, y)
+    rows, said, shares = list[NDArray](), list[NDArray](), list[NDArray]()
+    for train, test in islice(parts, 1 if y.size > LARGE_TABLE else None):
+        fitted = clone(pipeline).fit(X.iloc[train], y[train])
+        rows.append(test)
+        said.append(fitted.predict(X.iloc[test]))
+        if classes is not None and hasattr(fitted, "predict_proba"):
+            shares.append(for_all_classes(fitted.predict_proba(X.iloc[test]), fitted.classes_, classes))
+    return np.concatenate(rows), np.concatenate(said), np.concatenate(shares) if shares else None
 
 
 def check_file(output: str | Path, *, force: bool = False) -> Path:
@@ -227,9 +233,10 @@ def fit(model: Any, data: Data) -> tuple[Pipeline, tuple[str, ...]]:
             pipeline.fit(data.X, data.y)
         except ReportError:
             raise
-        except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:
-            reason = " ".join(str(error).split()).rstrip(".")
-            raise ReportError(f"{type(model).__name__} cannot be fitted to {data.name}: {reason}.") from error
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise ReportError(
+                f"{type(model).__name__} cannot be fitted to {data.name}: {words_of(error)}."
+            ) from error
         except MemoryError as error:
             raise ReportError(
                 f"{type(model).__name__} needs more memory than there is for the {len(data.X):,} rows of "

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
 from assay.report.answers import Answerer
-from assay.report.errors import ReportError
+from assay.report.errors import ReportError, words_of
 from assay.report.results import fingerprint_of
 from assay.report.tables.choosing import open_target
 from assay.report.tables.data import TASKS
@@ -218,9 +218,8 @@ def certify_table(path: str | Path, source: str | Path) -> Certificates:
             f"{type(final).__name__} measures its certificates at the fit only; leave out the table."
         ) from error
     except ValueError as error:
-        reason = " ".join(str(error).split()).rstrip(".")
         raise ReportError(
-            f"The certificates of {type(final).__name__} cannot be measured: {reason}."
+            f"The certificates of {type(final).__name__} cannot be measured: {words_of(error)}."
         ) from error
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from assay.report.answers import Answerer
-from assay.report.errors import ReportError
+from assay.report.errors import ReportError, words_of
 from assay.report.page.trial_form import form_page
 from assay.report.prediction import open_fitted, require_prediction
 
@@ -103,7 +103,7 @@ class ServedModel:
             raise RefusedRequestError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {MAX_ROWS} rows at once; got {len(rows)}."
             )
-        names = [column.name for column in self.columns]
+        names = dict.fromkeys(column.name for column in self.columns)
         for row in rows:
             strange = [name for name in row if name not in names]
             if strange:
@@ -209,10 +209,8 @@ class Handler(BaseHTTPRequestHandler):
             except TimeoutError:
                 self.close_connection = True
             except (ValueError, ArithmeticError, MemoryError) as error:
-                sentence = " ".join(str(error).split())
-                self._send_json(
-                    HTTPStatus.BAD_REQUEST, {"error": f"The rows cannot be predicted: {sentence}"}
-                )
+                sentence = f"The rows cannot be predicted: {words_of(error)}."
+                self._send_json(HTTPStatus.BAD_REQUEST, {"error": sentence})
 
     def _check_origin(self) -> None:
         """Refuse what another site makes a browser send, also under a name that it lets point here."""

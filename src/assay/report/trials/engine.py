@@ -17,17 +17,16 @@ from time import monotonic
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeVar
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from assay.loops import share_compilations
 from assay.registry import Entry
-from assay.report.errors import ReportError
+from assay.report.errors import ReportError, words_of
 from assay.report.trials.candidate import Candidate
 from assay.rows import n_threads
 
-FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
-"""What a fit may raise on a table that it cannot serve."""
+FAILURES = (ValueError, ArithmeticError, MemoryError)
+"""What a fit may raise on a table that it cannot serve; errors of linear algebra are among the first."""
 
 State = Literal["waiting", "running", "done", "left out"]
 Task = TypeVar("Task")
@@ -176,7 +175,7 @@ class Engine:
                 return
             known.candidate = contender.conclude(known.results)
         except FAILURES as error:
-            self._leave_out(known, f"its fit failed ({str(error).rstrip('.')})", "its fit failed")
+            self._leave_out(known, f"its fit failed ({words_of(error)})", "its fit failed")
             return
         known.results.clear()
         self._tell(known, "done", contender.note(known.candidate))

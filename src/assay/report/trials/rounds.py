@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from assay.report.trials.scoring.resampling import SMALL_TABLE, FoldSplit
+from assay.report.trials.scoring.resampling import SMALL_TABLE, FoldSplit, for_all_classes
 from assay.report.trials.tuning import ClassFolds, Tuning
 
 FOLDS = 3
@@ -110,6 +110,5 @@ def _staged(model: Any, stage: NDArray, labels: NDArray | None) -> tuple[NDArray
     """Predictions after a round, and probabilities of all classes for a classification."""
     if labels is None:
         return stage, None
-    chances = np.zeros((len(stage), len(labels)))
-    chances[:, np.searchsorted(labels, model.classes_)] = stage
+    chances = for_all_classes(stage, model.classes_, labels)
     return labels[chances.argmax(axis=1)], chances

@@ -27,11 +27,11 @@ from assay.report.tables.schema import Column
 from assay.report.trials.explaining.effects import Traced, Tracing, traced_columns
 from assay.report.trials.explaining.importance import Examination
 from assay.report.trials.rounds import choose_rounds
-from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit
+from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit, for_all_classes
 from assay.report.trials.tuning import Tuning
 
 MEMORY = 1 << 30
-"""EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
+"""Encoded splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
 
 
 class EncodedSplit(NamedTuple):
@@ -245,8 +245,7 @@ def answer(
         predictions = np.asarray(model.predict(test))
         probabilities = bounds = None
         if classes is not None and hasattr(model, "predict_proba"):
-            probabilities = np.zeros((len(test), len(classes)))
-            probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(test)
+            probabilities = for_all_classes(model.predict_proba(test), model.classes_, classes)
         if classes is None and hasattr(model, "predict_interval"):
             with suppress(ValueError):  # penalised, or with no row to spare: the model says that it has none
                 bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)

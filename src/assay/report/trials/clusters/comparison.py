@@ -308,7 +308,7 @@ def select_number(encoded: EncodedTable, criterion: str, seed: int) -> Selection
         return None
     if criterion == "gap" and encoded.metric != "euclidean":  # and so are marks of words
         return None
-    with warnings.catch_warnings(), suppress(ValueError, np.linalg.LinAlgError):
+    with warnings.catch_warnings(), suppress(ValueError):
         warnings.simplefilter("ignore")
         kmeans = KMeans(n_init=3, random_state=seed)
         return select_k(kmeans, Z, range(1, most + 1), criterion=criterion, random_state=seed, **options)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.models.importance import RowLoss, permutation_importance, squared_error
 from assay.report.tables.encoding.encoder import TableEncoder
-from assay.report.trials.scoring.resampling import brier_error, corrected_error
+from assay.report.trials.scoring.resampling import brier_error, corrected_error, for_all_classes
 
 PREDICTIONS_OF_A_SPLIT = 5_000
 """Rows that every model is asked about for its importances on one split, a fraction of what its fit takes;
@@ -42,7 +42,7 @@ FEWEST_ROWS = 20
 
 
 class Importances(NamedTuple):
-    """What shuffling a column costs, the dearest first.
+    """What shuffling a column costs, the greatest cost first.
 
     Attributes
     ----------
@@ -91,17 +91,9 @@ def answers_of(model: Any, labels: NDArray | None) -> Callable[[NDArray], NDArra
     """
     if labels is None:
         return lambda rows: np.asarray(model.predict(rows), dtype=np.float64)
-    places = np.searchsorted(labels, model.classes_) if hasattr(model, "classes_") else None
-
-    def shares(rows: NDArray) -> NDArray:
-        table = np.zeros((len(rows), len(labels)))
-        if hasattr(model, "predict_proba"):
-            table[:, places] = model.predict_proba(rows)
-        else:
-            table[np.arange(len(rows)), np.searchsorted(labels, model.predict(rows))] = 1.0
-        return table
-
-    return shares
+    if hasattr(model, "predict_proba"):
+        return lambda rows: for_all_classes(model.predict_proba(rows), model.classes_, labels)
+    return lambda rows: np.asarray(np.asarray(model.predict(rows))[:, None] == labels, dtype=np.float64)
 
 
 def wrong_class(y: NDArray, shares: NDArray) -> NDArray:

@@ -129,6 +129,19 @@ def residual_bounds(
     return np.column_stack([predictions - half, predictions + half])
 
 
+def for_all_classes(probabilities: NDArray, classes: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """Probabilities of the classes that a model has seen as those of all classes, 0 for the others.
+
+    Examples
+    --------
+    >>> for_all_classes(np.array([[0.25, 0.75]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
+    array([[0.25, 0.  , 0.75]])
+    """
+    table = np.zeros((len(probabilities), len(labels)))
+    table[:, np.searchsorted(labels, classes)] = probabilities
+    return table
+
+
 def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
     """Mean over rows of Σ_k (p_k − 1{y = k})²: 0 for certainty that is right, 2 for certainty that is wrong.
 
