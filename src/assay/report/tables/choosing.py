@@ -285,6 +285,9 @@ def open_target(
     if column.kind == "constant":
         only = without_missing(values).iloc[0]
         raise ReportError(f"The target {name!r} is {only!s} in every row; there is nothing to predict.")
+    if column.kind in ("date", "text"):
+        what = "dates: name a number of days" if column.kind == "date" else "prose: name another column"
+        raise ReportError(f"The target {name!r} must hold numbers or classes; it holds {what} with --target.")
     kept = values.index.isin(without_missing(values).index)
     if column.n_missing:
         rows = "row has" if column.n_missing == 1 else "rows have"
@@ -327,7 +330,7 @@ def open_target(
 def _labels(
     table: RawTable, values: pd.Series, column: Column, name: str, notes: list[str]
 ) -> tuple[NDArray, tuple[str, ...]]:
-    if column.kind in ("date", "text") or column.n_distinct > MAX_CLASSES:
+    if column.n_distinct > MAX_CLASSES:
         raise ReportError(
             f"The target {name!r} has {column.n_distinct} different values, too many for classes (at most "
             f"{MAX_CLASSES}); with --task regression numbers are predicted as numbers."
