@@ -58,6 +58,9 @@ def test_names_of_rows_before_fields_between_blanks_are_names(tmp_path):
     assert table.row_names[:2] == ("1", "2")
     prose = read(tmp_path, "remark\n" + "good and cheap\nbad\nnot so bad at all\n" * 5)
     assert list(prose.frame.columns) == ["remark"]
+    people = read(tmp_path, "name\n" + "".join(f"person {row}\n" for row in range(9)))
+    assert people.frame["name"][0] == "person 0"
+    assert list(read(tmp_path, "full name\n" + "Ada Byron\nAlan Turing\n" * 5).frame.columns) == ["full name"]
 
 
 def test_wide_letters_of_four_bytes_are_understood(tmp_path):

@@ -75,10 +75,15 @@ def _is_header(cells: Sequence[Any]) -> bool:
 
 
 def _are_blanks_between(lines: Sequence[str]) -> bool:
-    """Whether blanks part the fields: as many in all lines, one less in the header where rows have names."""
-    rows = csv.reader([line.strip() for line in lines if line.strip()], delimiter=" ", skipinitialspace=True)
-    header, *widths = [len(row) for row in rows] or [0]
-    return len(widths) > 2 and len({*widths}) == 1 and widths[0] > 1 and widths[0] - header in (0, 1)
+    """Whether blanks part the fields: as many in all lines, one less in the header where rows have names.
+
+    Some column must hold numbers: words are parted by blanks, too.
+    """
+    filled_lines = [line.strip() for line in lines if line.strip()]
+    header, *rows = csv.reader(filled_lines, delimiter=" ", skipinitialspace=True)
+    if len(rows) < 3 or len(header) < 2 or {len(row) - len(header) for row in rows} not in ({0}, {1}):
+        return False
+    return any(all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
 
 
 def tell_separator(lines: Sequence[str]) -> tuple[str, int]:
