@@ -80,7 +80,7 @@ def _are_blanks_between(lines: Sequence[str]) -> bool:
     Some column must hold numbers: words are parted by blanks, too.
     """
     filled_lines = [line.strip() for line in lines if line.strip()]
-    header, *rows = csv.reader(filled_lines, delimiter=" ", skipinitialspace=True)
+    header, *rows = [*csv.reader(filled_lines, delimiter=" ", skipinitialspace=True)] or [[]]
     if len(rows) < 3 or len(header) < 2 or {len(row) - len(header) for row in rows} not in ({0}, {1}):
         return False
     return any(all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
