@@ -73,8 +73,6 @@ def decide(
     table = _Table(told, complexity, baseline, test_share, ceiling)
     beating = table.beating()
     everyone = range(len(scores))
-    first = table.leader(everyone)
-    near = tuple(table.as_good(first, index) for index in everyone)
     eligible = [index for index in everyone if beating[index]]
     if not eligible:
         eligible = [index for index in everyone if table.gain(index) >= 0]
