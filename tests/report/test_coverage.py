@@ -23,6 +23,7 @@ from assay.report.trials.scoring.resampling import (
     measure_intervals,
     residual_bounds,
     splits,
+    stretched_bounds,
 )
 from sentences import Audit
 
@@ -61,7 +62,7 @@ def test_too_few_rows_for_a_width_give_no_intervals():
     assert measure_intervals(y, [(np.zeros(12), folds, None)]) is None
 
 
-def test_own_intervals_are_measured_as_they_are():
+def test_own_intervals_of_few_rows_are_measured_as_they_are():
     y = np.array([0.0, 1.0, 2.0, 3.0])
     bounds = np.column_stack([y - 1, y + 1])
     bounds[3] = [5.0, 9.0]
@@ -71,6 +72,22 @@ def test_own_intervals_are_measured_as_they_are():
     wide = np.column_stack([y - 2, y + 2])
     both = measure_intervals(y, [(y, folds, bounds), (y, folds, wide)])
     assert (both.held, both.width) == (0.875, 3.25)
+
+
+def test_own_intervals_are_stretched_as_the_other_folds_ask_and_keep_their_shape(rng):
+    """Those of a law that is wrong by a factor become right, each as wide beside the others as it was."""
+    n = 3000
+    spread, folds = np.exp(rng.normal(size=n)), np.arange(n) % 3
+    y = spread * rng.standard_t(3, size=n)
+    ends = 0.4 * np.column_stack([-spread, spread])
+    found = measure_intervals(y, [(np.zeros(n), folds, ends)])
+    assert found.held == pytest.approx(0.9, abs=3 * np.sqrt(0.09 * (1 / n + 1.5 / n)))
+    one = stretched_bounds(y, np.zeros(n), folds, ends)
+    assert one[folds == 1, 1] / spread[folds == 1] == pytest.approx(np.full(n // 3, one[1, 1] / spread[1]))
+    y[folds == 1] *= 1000  # no row helps to stretch its own interval
+    np.testing.assert_array_equal(one[folds == 1], stretched_bounds(y, np.zeros(n), folds, ends)[folds == 1])
+    first = stretched_bounds(y, np.zeros(n), folds, ends, in_order=True)[folds == 0]
+    assert np.isnan(first).all()
 
 
 def test_widths_in_the_order_of_the_time_come_from_earlier_folds(rng):
@@ -181,10 +198,16 @@ def test_the_coverage_of_a_linear_model_is_that_of_fits_on_the_other_folds(regre
     data = regression.data
     model = by_name(compare(data, methods=("LinearRegression",)))["LinearRegression"]
     y, held = data.y, []
-    for train, test in splits(len(y), folds=5, repeats=3, seed=0):
-        fitted = type(model.model[-1])().fit(data.X.to_numpy()[train], y[train])
-        low, high = fitted.predict_interval(data.X.to_numpy()[test], coverage=0.9).T
-        held.append((low <= y[test]) & (y[test] <= high))
+    parts = list(splits(len(y), folds=5, repeats=3, seed=0))
+    for start in range(0, 15, 5):
+        away, half = np.empty(len(y)), np.empty(len(y))
+        for train, test in parts[start : start + 5]:
+            fitted = type(model.model[-1])().fit(data.X.to_numpy()[train], y[train])
+            low, high = fitted.predict_interval(data.X.to_numpy()[test], coverage=0.9).T
+            away[test], half[test] = np.abs(y[test] - (low + high) / 2), (high - low) / 2
+        for train, test in parts[start : start + 5]:
+            factor = np.sort((away / half)[train])[int(np.ceil(0.9 * (len(train) + 1))) - 1]
+            held.append(away[test] <= factor * half[test])
     assert model.intervals.held == pytest.approx(np.concatenate(held).mean())
 
 

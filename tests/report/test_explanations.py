@@ -40,6 +40,7 @@ from assay.report.trials.explaining.thresholds import (
 )
 from assay.report.trials.scoring.metrics import ACCURACY, BALANCED, Judged, metric_of
 from assay.report.trials.scoring.resampling import Difference
+from assay.report.trials.stacking import EnsembleRecipe
 from assay.report.trials.trial import Outputs, Recipe
 from assay.report.trials.tuning import Tuning
 
@@ -704,7 +705,7 @@ def test_the_models_of_the_splits_explain_an_ensemble_of_few_rows_as_others_fitt
     data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), y)
     asked = {"methods": ("LinearRegression", "RandomForestRegressor", "Ensemble"), "repeats": 1, "folds": 2}
     refits = []
-    monkeypatch.setattr(following.EnsembleRecipe, "refit", lambda self, *rest: refits.append(rest))
+    monkeypatch.setattr(EnsembleRecipe, "refit", lambda self, *rest: refits.append(rest))
     kept = compare(data, **asked)
     assert kept.recommended.is_ensemble
     assert not refits
@@ -720,7 +721,7 @@ def test_the_models_of_the_splits_explain_an_ensemble_of_few_rows_as_others_fitt
 def test_one_repetition_explains_an_ensemble_and_all_a_single_model():
     encodings = SimpleNamespace(target=np.zeros(60), parts=range(6))
     asked = SimpleNamespace(settings=SimpleNamespace(encodings=encodings, folds=3))
-    for kind, n_splits in ((following.EnsembleRecipe, 3), (Recipe, 6)):
+    for kind, n_splits in ((EnsembleRecipe, 3), (Recipe, 6)):
         trial = SimpleNamespace(
             encodings=[SimpleNamespace(train=np.zeros((40, 2)))], recipe=kind.__new__(kind)
         )

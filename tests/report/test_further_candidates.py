@@ -218,6 +218,19 @@ def test_predictions_on_the_log_scale_come_back_without_bias(rng):
     assert plain < 0.85
 
 
+def test_few_rows_of_a_steep_law_come_back_nearly_without_bias(rng):
+    """What new rows are beyond the known ones is most of the mean: it is hardly held back."""
+    off, held = [], []
+    for _ in range(80):
+        model = SmearedTarget(LinearRegression(), "log").fit(*skewed(rng, 25, noise=0.1))
+        new, truth = skewed(rng, 2000, noise=0.1)
+        off.append(np.mean(model.predict(new)) / np.mean(truth) - 1)
+        ends = model.predict_interval(new, coverage=0.99)
+        held.append(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
+    assert abs(np.mean(off)) <= 0.04 + 2 * np.std(off) / np.sqrt(80)
+    assert np.mean(held) >= 0.99 - 2 * np.std(held) / np.sqrt(80)
+
+
 def test_intervals_of_the_log_scale_come_back_with_their_coverage(rng):
     X, y = skewed(rng, 1000)
     model = SmearedTarget(LinearRegression(), "log").fit(X, y)

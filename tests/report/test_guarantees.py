@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.models.conformal import class_sets
 from assay.persistence import about, save
 from assay.report import Data, ReportError, compare, entries, fit_table, predict_table
 from assay.report.answers import Answerer
 from assay.report.results import about_model
-from assay.report.trials.scoring.guarantees import COVERAGES, confused_shares, quantile_for
+from assay.report.trials.scoring.guarantees import (
+    COVERAGES,
+    confused_shares,
+    kept_for_classes,
+    quantile_for,
+)
 
 N_FIT, N_NEW = 400, 3000
 
@@ -54,6 +60,32 @@ REGRESSIONS = sorted(
     {entry.name for entry in entries() if entry.task == "regression"} - {"GeneralizedLinear"}
 )
 CLASSIFICATIONS = sorted(entry.name for entry in entries() if entry.task == "classification")
+
+
+LAWS = {
+    "counts that vary more than a Poisson law": (
+        "GeneralizedLinear",
+        lambda rng, mean: rng.poisson(np.exp(0.2 * mean + 1) * rng.gamma(0.7, 1 / 0.7, size=len(mean))),
+    ),
+    "a rare jump": ("LinearRegression", lambda rng, mean: mean + 5 * (rng.random(len(mean)) < 0.15)),
+    "two heaps": ("LinearRegression", lambda rng, mean: mean + rng.choice([-3, 3], len(mean))),
+}
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_of_a_model_whose_law_is_wrong_hold_as_often_as_asked(law, coverage, tmp_path):
+    rng, (method, target) = np.random.default_rng(7), LAWS[law]
+    for name, n in (("fit", N_FIT), ("new", N_NEW)):
+        frame, mean = draw(rng, n)
+        frame.assign(y=target(rng, mean) + 0.0).to_csv(tmp_path / f"{name}.csv", index=False)
+    options = {"parameters": {"family": "poisson"}} if method == "GeneralizedLinear" else {}
+    fit_table(method, tmp_path / "fit.csv", target="y", task="regression", output=tmp_path / "m", **options)
+    predict_table(tmp_path / "m", tmp_path / "new.csv", tmp_path / "out.csv", interval=coverage)
+    told, y = pd.read_csv(tmp_path / "out.csv"), pd.read_csv(tmp_path / "new.csv")["y"]
+    held = ((told["lower"] <= y) & (y <= told["upper"])).mean()
+    assert held >= coverage - tolerance(coverage)
+    assert told["upper"].sub(told["lower"]).nunique() > 1  # its own: they widen away from the rows
 
 
 @pytest.mark.parametrize("method", REGRESSIONS)
@@ -127,6 +159,23 @@ def test_shares_by_the_name_given_are_counts_of_the_true_classes():
     y, named = np.array(list("aabbb")), np.array(list("aaabb"))
     expected = np.array([[3, 2], [1, 3]]) / [[5], [4]]
     np.testing.assert_allclose(confused_shares(y, named, np.array(["a", "b"])), expected)
+
+
+def test_sets_of_many_classes_without_probabilities_hold_as_often_as_they_say():
+    """The shares that stand for probabilities are counted on the rows that are scored: not on their own."""
+    rng, labels, held = np.random.default_rng(5), np.arange(9), []
+
+    def law(n):
+        true = rng.integers(0, 9, n)
+        return true, np.clip(true + rng.integers(-2, 3, n), 0, 8)
+
+    for _ in range(60):
+        y, named = law(150)
+        kept = kept_for_classes(y, [(named, None)], labels)
+        true, told = law(2000)
+        members = class_sets(np.array(kept["class_shares"])[told], kept["class_quantiles"]["0.90"])
+        held.append(members[np.arange(2000), true].mean())
+    assert np.mean(held) >= 0.9 - 2 * np.std(held) / np.sqrt(60)
 
 
 @pytest.fixture(scope="module")

@@ -125,6 +125,32 @@ def test_the_notebook_is_one_and_its_cells_run(shop):
     assert_allclose(scope["model"].predict(shop[1].data.X), shop[1].recommended.model.predict(shop[1].data.X))
 
 
+@pytest.mark.parametrize("by", [{}, {"group": "who"}, {"time": "day"}], ids=["shuffled", "group", "time"])
+def test_the_notebook_measures_on_folds_like_those_of_the_comparison(by, rng, tmp_path):
+    """Rows in the order of the target, alike within a person: other folds would give quite another score."""
+    n = 160
+    who = np.arange(n) // 8
+    level = np.sort(rng.normal(size=n)) if by == {} else rng.normal(size=n // 8)[who]
+    frame = pd.DataFrame({"x": level + 0.1 * rng.normal(size=n), "level": who + rng.random(n), "y": level})
+    frame["y"] += 0.05 * rng.normal(size=n) if by != {"group": "who"} else 2 * rng.normal(size=n // 8)[who]
+    frame = frame.assign(who=[f"p{k}" for k in who], day=pd.date_range("2020-01-01", periods=n).astype(str))
+    kept = [*by.values()]
+    frame.drop(columns=[name for name in ("who", "day") if name not in kept]).to_csv(tmp_path / "t.csv")
+    data = choose_data(read_table(tmp_path / "t.csv"), target="y", **by)
+    found = compare(data, repeats=1, methods=["KNeighborsRegressor"])
+    scope: dict = {}
+    *cells, last = [cell for cell in json.loads(notebook(found))["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        exec("".join(cell["source"]), scope)
+    head, _, measured = "".join(last["source"]).rpartition("\n")
+    exec(head, scope)
+    scores = eval(measured, scope)
+    own = found.best
+    assert len(scores) == 5
+    if by != {"time": "day"}:  # whose stretches have no gap before them
+        assert np.mean(scores) == pytest.approx(own.score, abs=0.02 + 2 * own.standard_error)
+
+
 def test_how_a_table_was_read_is_told_to_the_script_and_to_the_command(tmp_path, rng):
     frame = pd.DataFrame(
         {"a": rng.normal(size=60), "code": rng.integers(0, 3, 60), "who": np.arange(60) // 6}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from html import escape
 
@@ -207,12 +208,33 @@ def test_a_body_that_asks_nothing_is_a_sentence(number, body, sentence):
     assert sentence in answer["error"]
 
 
-@pytest.mark.parametrize(("value", "sentence"), [("many", "must hold numbers"), ([1], "must be a number")])
-def test_a_value_of_another_kind_is_a_sentence(number, folder, value, sentence):
-    _, rows = rows_of(number, folder, 1)
-    status, answer = send(number, {"rows": [{**rows[0], "age": value}]})
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("age", "many", "must hold numbers. Got 'many'"),
+        ("age", True, "must hold numbers. Got 'True'"),
+        ("age", [1], "must be a number"),
+        ("day", "soon", "must hold dates. Got 'soon'"),
+        ("day", 20240201, "must hold dates. Got '20240201'"),  # no nanoseconds since 1970
+        ("day", True, "must hold dates"),
+    ],
+)
+def test_a_value_of_another_kind_is_a_sentence(number, folder, column, value, sentence):
+    _, rows = rows_of(number, folder, 2)
+    status, answer = send(number, {"rows": [{**rows[0], column: value}]})
     assert status == 400
     assert sentence in answer["error"]
+    if column == "age":  # beside a number, too
+        status, answer = send(number, {"rows": [rows[1], {**rows[0], column: value}]})
+        assert status == 400
+        assert sentence in answer["error"]
+
+
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_a_date_may_be_missing(number, folder, value):
+    _, rows = rows_of(number, folder, 1)
+    status, _ = send(number, {"rows": [{**rows[0], "day": value}]})
+    assert status == 200
 
 
 def test_too_much_is_refused_before_it_is_read(number, folder):
@@ -279,6 +301,21 @@ def test_several_requests_on_one_connection(number, folder):
         assert response.status == 200
         response.read()
     connection.close()
+
+
+@pytest.mark.parametrize("protocol", ["HTTP/1.1\r\nConnection: close", "HTTP/1.0"])
+def test_a_client_that_asks_for_one_answer_is_not_kept_waiting(number, folder, protocol):
+    """The end of the connection, for which some clients wait, follows the answer at once."""
+    _, rows = rows_of(number, folder, 1)
+    body = json.dumps({"rows": rows}).encode()
+    head = f"Host: 127.0.0.1:{number.server_address[1]}\r\nContent-Type: application/json"
+    with socket.create_connection(number.server_address, timeout=60) as client:
+        asked = f"POST /predict {protocol}\r\n{head}\r\nContent-Length: {len(body)}\r\n\r\n"
+        client.sendall(asked.encode() + body)
+        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
+    head, _, _ = answer.partition(b"\r\n\r\n")
+    assert b" 200 " in head
+    assert b"\r\nConnection: close" in head
 
 
 def test_a_model_that_cannot_be_served_is_a_sentence(tmp_path, folder):

@@ -11,7 +11,7 @@ import pytest
 from assay.report import Comparison, Data, ReportError, choose_data, compare
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
-from assay.report.tables.encoding.cells import cells
+from assay.report.tables.encoding.cells import cells, words_of
 from assay.report.tables.encoding.code_encoder import CodeEncoder
 from assay.report.tables.encoding.encoder import ClusterEncoder, NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
@@ -100,6 +100,29 @@ def test_numbers_are_encoded_as_one_column_at_a_time_would_be(rng):
     np.testing.assert_allclose(features, (plain - encoder.mean_) / encoder.scale_, atol=1e-12)
     alone = {column.name: NumericCode.learn(frame[column.name], column) for column in columns[:2]}
     assert [alone["whole"], alone["gaps"]] == encoder.codes_[:2]
+
+
+def test_words_are_read_once_for_every_encoding_and_say_the_same(rng):
+    words = pd.Series([" a", "a ", None, "", 1, True, 1.0, 2.5, pd.NA, np.nan, "b", "None"], dtype=object)
+    assert words_of(words) == ["a", "a", None, None, "1", "True", "1", "2.5", None, None, "b", "None"]
+    assert words_of(words[[0, 1, 2, 3, 8, 9]]) == ["a", "a", None, None, None, None]
+    assert words_of(pd.Series([["x"], "y"], dtype=object)) == ["['x']", "y"]
+    frame = pd.DataFrame({"mixed": [*words, *words], "size": ["small", "large ", None, "medium"] * 6})
+    frame["town"] = rng.choice([" Lyon", "Lyon", "Nice"], 24)
+    columns = describe_columns(frame)
+    assert [column.kind for column in columns] == ["categorical", "ordinal", "categorical"]
+    read = read_once(frame, columns)
+    for kind in (TableEncoder, CodeEncoder, ClusterEncoder):
+        encoder = kind(columns).fit(frame)
+        again = kind(columns).fit(read)
+        assert again.codes_ == encoder.codes_
+        np.testing.assert_array_equal(again.transform(read), encoder.transform(frame))
+
+
+def test_blanks_at_the_ends_do_not_make_another_value():
+    constant, two = describe_columns(pd.DataFrame({"only": ["a", "a ", " a"], "two": ["b", "b ", "a"]}))
+    assert (constant.kind, constant.n_distinct) == ("constant", 1)
+    assert (two.kind, two.n_distinct, two.levels) == ("categorical", 2, ("b", "a"))
 
 
 def test_few_rows_are_folded_three_times_unless_there_are_very_many_numbers():

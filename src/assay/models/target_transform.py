@@ -10,8 +10,9 @@ from scipy import stats
 
 Array = NDArray[np.float64]
 
-BEYOND = 0.1
-"""How far beyond the known targets, in shares of their range, a prediction may lie on the other scale."""
+BEYOND = 0.25
+"""How far beyond the known targets, in shares of their range, a prediction may lie on the other scale: a law
+that goes on as it was is then missed by little even from few rows, and one that does not cannot explode."""
 
 
 class TargetScale(NamedTuple):
@@ -25,7 +26,7 @@ class TargetScale(NamedTuple):
     unit : float
         What the target is divided by before the power, so that λ does not depend on its unit.
     low, high : float
-        Ends of the known targets on the scale; the way back begins no further out than a tenth of the range.
+        Ends of the known targets on the scale; the way back begins within a quarter of the range of them.
     """
 
     kind: str
@@ -38,12 +39,13 @@ class TargetScale(NamedTuple):
         """The target on the scale."""
         return _forward(np.asarray(y, dtype=np.float64), self.kind, self.power, self.unit)
 
-    def back(self, values: ArrayLike) -> Array:
-        """Values of the scale as targets."""
-        room = BEYOND * (self.high - self.low)
+    def back(self, values: ArrayLike, *, bounded: bool = True) -> Array:
+        """Values of the scale as targets, none far beyond those that are known unless they may be."""
+        room = BEYOND * (self.high - self.low) if bounded else np.inf
         inside = np.clip(np.asarray(values, dtype=np.float64), self.low - room, self.high + room)
         if self.kind == "log":
-            return np.exp(inside)
+            with np.errstate(over="ignore"):  # ends of an interval may be infinite
+                return np.exp(inside)
         return self.unit * _inverse_power(inside, self.power)
 
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from assay.models.conformal import class_sets
+from assay.models.conformal import class_sets, stretched_intervals
 from assay.report.errors import ReportError, words_of
 from assay.report.trials.scoring.guarantees import joined_classes, quantile_for
+from assay.report.trials.scoring.resampling import COVERAGE
 
 FROM_RESIDUALS = (
     "{name} has no prediction intervals of its own: these come from the residuals of the folds and are all "
@@ -35,7 +36,9 @@ class Answerer:
     ----------
     model : Pipeline
     interval : float or None
-        Coverage of the model's own intervals, where they are asked for and there are any.
+        Coverage that the model's own intervals are asked for, where there are any.
+    stretch : float
+        How many times as far from the prediction their ends are put.
     half_width : float or None
         Of intervals from the residuals of the folds.
     quantile : float or None
@@ -49,6 +52,7 @@ class Answerer:
 
     model: Pipeline
     interval: float | None = None
+    stretch: float = 1.0
     half_width: float | None = None
     quantile: float | None = None
     shares: NDArray | None = None
@@ -76,7 +80,9 @@ class Answerer:
             return cls(model, quantile=quantile, shares=shares, threshold=cut, notes=notes)
         reason = own_intervals_fail(model, interval)
         if reason == "":
-            return cls(model, interval)
+            # Stretched they hold what is asked for whatever the law; the rows may be too few to tell how far.
+            factor = quantile_for(about.get("stretch_quantiles") or {}, interval)
+            return cls(model, interval) if factor is None else cls(model, COVERAGE, factor)
         half_width = _half_width(model, interval, about, reason or "")
         words = FROM_RESIDUALS if reason is None else OWN_FAIL
         note = words.format(name=type(model[-1]).__name__, reason=reason)
@@ -95,6 +101,9 @@ class Answerer:
         """Answers about rows, one column each."""
         answers, last = predictions(self.model, frame, self.interval), self.model[-1]
         probabilities = answers.filter(regex="^probability of ").to_numpy()
+        if self.interval is not None:
+            ends = answers[["lower", "upper"]].to_numpy()
+            answers[["lower", "upper"]] = stretched_intervals(answers["prediction"], ends, self.stretch)
         if self.half_width is not None:
             answers.insert(1, "lower", answers["prediction"] - self.half_width)
             answers.insert(2, "upper", answers["prediction"] + self.half_width)

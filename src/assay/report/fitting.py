@@ -35,7 +35,12 @@ from assay.report.tables.files.options import Reading
 from assay.report.tables.files.reading import read_table
 from assay.report.trials.candidate import certificates_of
 from assay.report.trials.engine import FAILURES
-from assay.report.trials.scoring.guarantees import hand_scores, kept_for_classes, residual_quantiles
+from assay.report.trials.scoring.guarantees import (
+    hand_scores,
+    kept_for_classes,
+    residual_quantiles,
+    stretch_quantiles,
+)
 from assay.report.trials.scoring.resampling import COVERAGE, for_all_classes
 from assay.report.trials.trial import noted
 
@@ -143,20 +148,23 @@ LARGE_TABLE = 20_000
 def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, Any]:
     """What intervals and class sets are made of: quantiles of how strange rows were that a fit had not seen.
 
-    Nothing for a clustering, for a regression with intervals of its own, or where a fold cannot be fitted.
+    Nothing for a clustering, for boosting that keeps rows aside for it, or where a fold cannot be fitted.
     """
     model, y = pipeline[-1], data.y
     if y is None or not hasattr(model, "predict"):
         return {}
     classes = data.labels if is_classifier(model) else None
-    if classes is None and own_intervals_fail(pipeline, COVERAGE) == "":
+    if classes is None and getattr(model, "calibration", None) is not None:
         return {}
     with suppress(*FAILURES), noted():
-        rows, said, shares = _out_of_fold(pipeline, data.X, y, classes, seed)
+        rows, said, shares, bounds = _out_of_fold(pipeline, data.X, y, classes, seed)
         if classes is None:
             residuals = y[rows] - said
             hand_scores(model, [np.abs(residuals)])
-            return {"residual_quantiles": residual_quantiles(residuals)}
+            kept = {"residual_quantiles": residual_quantiles(residuals)}
+            if bounds is not None:
+                kept["stretch_quantiles"] = stretch_quantiles(y[rows], said, bounds)
+            return kept
         if shares is not None:
             hand_scores(model, [class_scores(shares, np.searchsorted(classes, y[rows]))])
         return kept_for_classes(y[rows], [(said, shares)], classes)
@@ -165,22 +173,28 @@ def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, A
 
 def _out_of_fold(
     pipeline: Pipeline, X: pd.DataFrame, y: NDArray, classes: NDArray | None, seed: int
-) -> tuple[NDArray, NDArray, NDArray | None]:
-    """Rows that models had not seen, what these said of them, and the probabilities where there are any."""
+) -> tuple[NDArray, NDArray, NDArray | None, NDArray | None]:
+    """Rows that models had not seen, what these said of them, and chances and intervals if any."""
     kind, n_folds = (KFold if classes is None else StratifiedKFold), min(5, y.size)
     if y.size > LARGE_TABLE:
         n_folds = 10
     if classes is not None:
         n_folds = min(n_folds, int(np.unique(y, return_counts=True)[1].min()))
     parts = kind(n_folds, shuffle=True, random_state=seed).split(X, y)
-    rows, said, shares = list[NDArray](), list[NDArray](), list[NDArray]()
+    rows, said, shares, ends = list[NDArray](), list[NDArray](), list[NDArray](), list[NDArray]()
     for train, test in islice(parts, 1 if y.size > LARGE_TABLE else None):
         fitted = clone(pipeline).fit(X.iloc[train], y[train])
         rows.append(test)
         said.append(fitted.predict(X.iloc[test]))
         if classes is not None and hasattr(fitted, "predict_proba"):
             shares.append(for_all_classes(fitted.predict_proba(X.iloc[test]), fitted.classes_, classes))
-    return np.concatenate(rows), np.concatenate(said), np.concatenate(shares) if shares else None
+        if classes is None and own_intervals_fail(fitted, COVERAGE) == "":
+            features = fitted[:-1].transform(X.iloc[test])
+            ends.append(np.asarray(fitted[-1].predict_interval(features, coverage=COVERAGE)))
+    bounds = np.concatenate(ends) if len(ends) == len(rows) else None
+    bounds = None if bounds is None or not np.isfinite(bounds).all() else bounds
+    chances = np.concatenate(shares) if shares else None
+    return np.concatenate(rows), np.concatenate(said), chances, bounds
 
 
 def check_file(output: str | Path, *, force: bool = False) -> Path:

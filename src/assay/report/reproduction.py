@@ -178,12 +178,10 @@ def notebook(comparison: Comparison) -> str:
         _code(show),
     ]
     if comparison.task != "clustering":
-        score = "r2" if comparison.task == "regression" else "accuracy"
-        measure = (
-            "from sklearn.model_selection import cross_val_score\n\n"
-            f"cross_val_score(model, data.X, data.y, cv={comparison.folds}, scoring={score!r})"
-        )
-        cells += [_markdown("On rows that the fit has not seen, at these parameters:"), _code(measure)]
+        cells += [
+            _markdown("On rows that the fit has not seen, at these parameters:"),
+            _code(_measure(comparison)),
+        ]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     document = {
@@ -196,6 +194,23 @@ def notebook(comparison: Comparison) -> str:
         "cells": cells,
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _measure(comparison: Comparison) -> str:
+    """A cross-validation that keeps to the time or the groups, as the comparison does, or shuffles."""
+    data, count = comparison.data, comparison.folds
+    rows, groups, prepare = "data.X, data.y", "", ""
+    drawn = f"n_splits={count}, shuffle=True, random_state={comparison.seed}"
+    kind = "KFold" if comparison.task == "regression" else "StratifiedKFold"
+    if data.time is not None:
+        kind, drawn, rows = "TimeSeriesSplit", f"n_splits={count}", "data.X.iloc[order], data.y[order]"
+        prepare = "order = data.times.argsort(kind='stable')\n"
+    elif data.group is not None:
+        kind, groups = ("GroupKFold" if kind == "KFold" else "StratifiedGroupKFold"), ", groups=data.groups"
+    score = "r2" if comparison.task == "regression" else "accuracy"
+    asked = f"cv={kind}({drawn}){groups}, scoring={score!r}"
+    head = f"from sklearn.model_selection import {', '.join(sorted((kind, 'cross_val_score')))}"
+    return f"{head}\n\n{prepare}cross_val_score(model, {rows}, {asked})"
 
 
 def _markdown(text: str) -> dict[str, Any]:

@@ -17,14 +17,19 @@ from numpy.typing import NDArray
 import assay
 from assay.certificates import Certificates
 from assay.report.tables.data import Data, Task
-from assay.report.tables.encoding.encoder import days_of, read_numbers, read_words
+from assay.report.tables.encoding.cells import days_of, read_numbers, read_words
 from assay.report.tables.encoding.typical import typical
 from assay.report.tables.schema import Column
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.explaining.explanation import Effect, Explanation
 from assay.report.trials.explaining.importance import Importances
-from assay.report.trials.scoring.guarantees import kept_for_classes, mean_quantiles, residual_quantiles
+from assay.report.trials.scoring.guarantees import (
+    kept_for_classes,
+    mean_quantiles,
+    residual_quantiles,
+    stretch_quantiles,
+)
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""
@@ -74,6 +79,9 @@ def about_model(comparison: Comparison) -> dict[str, Any]:
     if comparison.task == "regression" and data.y is not None:
         kept = [residual_quantiles(data.y - said.predictions) for said in chosen.repeats]
         about["residual_quantiles"] = mean_quantiles(kept)
+        own = [(said.predictions, said.bounds) for said in chosen.repeats if said.bounds is not None]
+        if own and len(own) == len(chosen.repeats):
+            about["stretch_quantiles"] = mean_quantiles([stretch_quantiles(data.y, *said) for said in own])
     elif comparison.task == "classification" and data.y is not None:
         told = [(said.predictions, said.probabilities) for said in chosen.repeats]
         about |= kept_for_classes(data.y, told, data.labels)

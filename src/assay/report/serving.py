@@ -125,6 +125,8 @@ def _column(values: list[Any]) -> pd.Series[Any]:
     present = [value for value in values if value is not None and value != ""]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return pd.Series([np.nan if value in (None, "") else float(value) for value in values], dtype=float)
+    if not all(isinstance(value, bool) for value in present):  # true beside a number is no number
+        values = [str(value) if isinstance(value, bool) else value for value in values]
     return pd.Series([None if value == "" else value for value in values], dtype=object)
 
 
@@ -246,6 +248,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         """The body of a request, known to be JSON and short enough before it is read."""
+        asked_to_close = self.close_connection
         self.close_connection = True  # until the body has been read, what follows is not a request
         if self.headers.get_content_type() != "application/json":
             raise RefusedRequestError(
@@ -259,7 +262,7 @@ class Handler(BaseHTTPRequestHandler):
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body may have {MAX_BODY:,} bytes at most."
             )
         body = self.rfile.read(int(length))
-        self.close_connection = False
+        self.close_connection = asked_to_close
         return body
 
     def _send_json(self, status: HTTPStatus, value: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ from assay.models.conformal.splits import (
     interval_scores,
     moved_intervals,
     split_conformal_intervals,
+    stretch_scores,
+    stretched_intervals,
 )
 
 __all__ = [
@@ -32,4 +34,6 @@ __all__ = [
     "moved_intervals",
     "proven_coverage",
     "split_conformal_intervals",
+    "stretch_scores",
+    "stretched_intervals",
 ]

@@ -117,6 +117,39 @@ def conformal_width(residuals: ArrayLike, coverage: float) -> float:
     return conformal_quantile(np.abs(np.asarray(residuals, dtype=np.float64)), coverage)
 
 
+def stretch_scores(predictions: ArrayLike, ends: ArrayLike, y: ArrayLike) -> Array:
+    """How many times the way from a prediction to an end of its interval a target is away from it.
+
+    At most 1 inside. Scaled by them, the intervals of a model keep their shapes and hold as often as asked,
+    whatever the law (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman 2018, §5.2). A prediction outside of its
+    interval counts as its nearer end.
+
+    Examples
+    --------
+    >>> stretch_scores([0.0, 0.0], [[-1.0, 4.0], [-1.0, 4.0]], [2.0, -2.0]).tolist()
+    [0.5, 2.0]
+    """
+    low, high = np.asarray(ends, dtype=np.float64).T
+    centre = np.clip(np.asarray(predictions, dtype=np.float64), low, high)
+    off = np.asarray(y, dtype=np.float64) - centre
+    way = np.where(off > 0, high - centre, centre - low)
+    far = np.where(off == 0, 0.0, np.inf)  # where there is no way to go
+    return np.divide(np.abs(off), way, out=far, where=way > 0)
+
+
+def stretched_intervals(predictions: ArrayLike, ends: ArrayLike, factor: ArrayLike) -> Array:
+    """Intervals whose ends are so many times as far from their predictions.
+
+    Examples
+    --------
+    >>> stretched_intervals([0.0], [[-1.0, 4.0]], 2.0).tolist()
+    [[-2.0, 8.0]]
+    """
+    known, times = np.asarray(ends, dtype=np.float64), np.asarray(factor, dtype=np.float64)
+    centre = np.clip(np.asarray(predictions, dtype=np.float64), known[:, 0], known[:, 1])[:, None]
+    return centre + times[..., None] * (known - centre)
+
+
 def split_conformal_intervals(predictions: ArrayLike, residuals: ArrayLike, coverage: float) -> Array:
     """Intervals prediction ± the conformal width of residuals on rows that the fit did not see.
 

@@ -18,9 +18,9 @@ from assay.report.tables.encoding.encoder import (
     NumericCode,
     OrderCode,
     PlainEncoder,
-    ShareCode,
     TableEncoder,
 )
+from assay.report.tables.encoding.gower import ShareCode
 from assay.report.tables.schema import Column
 
 __all__ = [

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from assay.report.tables.texts import different
+
 MONTH = (
     r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -101,8 +103,8 @@ def as_texts(words: pd.Series[Any]) -> pd.Series[Any]:
     if pd.api.types.is_numeric_dtype(words.dtype):
         whole = words.where(words.isna() | ((words % 1 == 0) & (words.abs() < 1e15)))
         words = whole.astype("Int64").astype(object)
-    known = words.notna()
-    return words.astype(object).where(~known, words.astype(str).str.strip()).where(known, None)
+    texts = [str(word).strip() if there else None for word, there in zip(words, words.notna(), strict=True)]
+    return pd.Series(texts, index=words.index, name=words.name, dtype=object)
 
 
 def _written(texts: Iterable[Any], day_first: bool) -> list[str | None]:
@@ -153,22 +155,21 @@ def not_dates(words: pd.Series[Any], marks: Iterable[str] = ()) -> tuple[str, ..
     (('-',), None)
     """
     try:
-        texts = as_texts(words).dropna()
-        different = [text for text in pd.unique(texts) if text]
+        texts = list(dict.fromkeys(text for value in different(words) if (text := str(value).strip())))
     except TypeError:  # lists and other things that cannot be compared
         return None
     known = set(marks)
-    dated = [text for text in different if text.lower() not in known]
+    dated = [text for text in texts if text.lower() not in known]
     if not dated or 2 * sum(text is not None for text in _written(dated[:GLANCE], False)) < len(
         dated[:GLANCE]
     ):
         return None
-    is_date = dates(pd.Series(dated, dtype=object)).notna()
+    cells, is_date = as_texts(words).dropna(), dates(pd.Series(dated, dtype=object)).notna()
     strays = [text for text, there in zip(dated, is_date, strict=True) if not there]
-    n_strays, n_marks = int(texts.isin(strays).sum()), int(texts.isin({*different} - {*dated}).sum())
-    if len(strays) == len(dated) or n_strays > STRAYS * (len(texts) - n_marks) or _are_seasons(dated):
+    n_strays, n_marks = int(cells.isin(strays).sum()), int(cells.isin({*texts} - {*dated}).sum())
+    if len(strays) == len(dated) or n_strays > STRAYS * (len(cells) - n_marks) or _are_seasons(dated):
         return None
-    return (*(text for text in different if text.lower() in known), *strays)
+    return (*(text for text in texts if text.lower() in known), *strays)
 
 
 def _are_seasons(texts: Iterable[str]) -> bool:

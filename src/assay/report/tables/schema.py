@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from assay.report.tables.dates import day_order, not_dates
+from assay.report.tables.texts import frequencies, texts_of
 
 Kind = Literal[
     "numeric", "boolean", "categorical", "ordinal", "date", "identifier", "text", "constant", "empty"
@@ -111,11 +112,11 @@ def describe_columns(
 
 def describe_column(values: pd.Series[Any], wish: Kind | None = None) -> Column:
     """Tell the kind of one column, which is the one wished for where its values allow it."""
-    name, present = str(values.name), without_missing(values)
-    try:
-        n_distinct = int(present.nunique())
-    except TypeError:  # lists and other things that cannot be compared
-        n_distinct = int(present.astype(str).nunique())
+    name, kind = str(values.name), values.dtype
+    ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
+    typed = pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_datetime64_any_dtype(kind)
+    present = without_missing(values) if ordered or typed else pd.Series(texts_of(values), dtype=object)
+    n_distinct = int(present.nunique())
     told = partial(Column, name, n_missing=len(values) - len(present), n_distinct=n_distinct)
     if n_distinct == 0:
         return told("empty", reason="it has no value")
@@ -123,23 +124,22 @@ def describe_column(values: pd.Series[Any], wish: Kind | None = None) -> Column:
         only = str(present.iloc[0])
         only = only if len(only) <= LONGEST_VALUE else only[: LONGEST_VALUE - 1] + "…"
         return told("constant", reason=f"every value is {only!r}")
-    kind = present.dtype
     if wish == "categorical":
-        return told("categorical", levels=by_frequency(present.astype(str).str.strip()))
-    if wish == "numeric" and pd.api.types.is_numeric_dtype(kind):
-        return told("numeric")
+        return told("categorical", levels=tuple(frequencies(texts_of(present))))
     if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
         used = set(present)
         return told("ordinal", levels=tuple(str(level) for level in kind.categories if level in used))
-    if pd.api.types.is_bool_dtype(kind):
-        return told("boolean")
     if pd.api.types.is_datetime64_any_dtype(kind):
         return told("date")
-    if pd.api.types.is_numeric_dtype(kind):
-        if _numbers_rows(present, name, n_distinct):
-            return told("identifier", reason=NUMBERS_ROWS)
+    if not typed:
+        return _describe_texts(name, present, told)
+    if wish == "numeric":
         return told("numeric")
-    return _describe_words(name, present.astype(str).str.strip(), n_distinct, told)
+    if pd.api.types.is_bool_dtype(kind):
+        return told("boolean")
+    if _numbers_rows(present, name, n_distinct):
+        return told("identifier", reason=NUMBERS_ROWS)
+    return told("numeric")
 
 
 def without_missing(values: pd.Series[Any]) -> pd.Series[Any]:
@@ -160,30 +160,25 @@ def truth(words: pd.Series[Any]) -> pd.Series[Any]:
     return lowered.map({**{word: float(value) for word, value in TRUTHS.items()}, "1": 1.0, "0": 0.0})
 
 
-def _describe_words(name: str, words: pd.Series[Any], n_distinct: int, told: Callable[..., Column]) -> Column:
-    n_rows, distinct = len(words), set(words.str.lower().unique())
-    if distinct <= TRUTHS.keys():
+def _describe_texts(name: str, texts: pd.Series[Any], told: Callable[..., Column]) -> Column:
+    """A column of texts, each without blanks at the ends."""
+    counts = frequencies(texts)
+    n_rows, n_distinct, lowered = len(texts), len(counts), {text.lower() for text in counts}
+    if lowered <= TRUTHS.keys():
         return told("boolean")
     for scale in SCALES:
-        if len(distinct) > 1 and distinct <= set(scale):
+        if len(lowered) > 1 and lowered <= set(scale):
             order = {word: place for place, word in enumerate(scale)}
-            levels = sorted(words.unique(), key=lambda word: order[word.lower()])
-            return told("ordinal", levels=tuple(levels))
-    if not_dates(words) is not None:
-        return told("date", day_first=day_order(words).day_first)
+            return told("ordinal", levels=tuple(sorted(counts, key=lambda word: order[word.lower()])))
+    if not_dates(texts) is not None:
+        return told("date", day_first=day_order(texts).day_first)
     names_rows = n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name))
-    prose = float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT
-    if prose and (names_rows or n_distinct > n_rows / 2):
+    n_words = sum((text.count(" ") + 1) * count for text, count in counts.items())
+    if n_words >= WORDS_OF_TEXT * n_rows and (names_rows or n_distinct > n_rows / 2):
         return told("text", reason="it holds prose")
     if names_rows:
         return told("identifier", reason="it names the rows: nearly every value differs")
-    return told("categorical", levels=by_frequency(words))
-
-
-def by_frequency(words: pd.Series[Any]) -> tuple[str, ...]:
-    """The different texts, the most frequent first, equally frequent ones by the alphabet."""
-    frequency = {str(word): count for word, count in words.value_counts().items()}
-    return tuple(sorted(frequency, key=lambda word: (-frequency[word], word)))
+    return told("categorical", levels=tuple(counts))
 
 
 def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:

@@ -15,7 +15,7 @@ from assay.report.errors import ReportError
 from assay.report.trials.explaining.explanation import Effect
 from assay.report.trials.explaining.importance import Importances
 from assay.report.trials.scoring.resampling import Intervals
-from assay.report.wording import shown_score
+from assay.report.wording import shown_score, told_together
 
 
 @dataclass(frozen=True)
@@ -140,5 +140,5 @@ def certificates_of(model: Any) -> Certificates:
 def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, ...]:
     """The candidates, best first; refuses when none but baselines is there."""
     if all(candidate.is_baseline for candidate in candidates):
-        raise ReportError(f"No model could be fitted: {' '.join(skipped)}")
+        raise ReportError(f"No model could be fitted: {' '.join(told_together(skipped))}")
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))

@@ -24,6 +24,7 @@ from assay.loops import share_compilations
 from assay.registry import Entry
 from assay.report.errors import ReportError, words_of
 from assay.report.trials.candidate import Candidate
+from assay.report.wording import joined
 from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError)
@@ -132,6 +133,15 @@ class Engine:
         """Whether further work may begin."""
         return not self.interrupted and (self.budget is None or monotonic() <= self._deadline)
 
+    @property
+    def spent(self) -> str:
+        """That there is no time left, in words."""
+        return f"the {self.budget:g} s of --budget were spent"
+
+    def no_time_for(self, what: Sequence[str]) -> tuple[str, ...]:
+        """A sentence on what was not begun for lack of time; none where there is nothing."""
+        return (f"There was no time left for {joined([*what])}: {self.spent}.",) if what else ()
+
     def run(self, contenders: Sequence[Contender], *, jobs: int = 1) -> list[Candidate]:
         """Carry out all fits; gives the candidates of the methods that were finished.
 
@@ -170,7 +180,7 @@ class Engine:
         if known.left_out:
             return None
         if known.contender.entry and not self.has_time:
-            self._leave_out(known, f"the {self.budget:g} s of --budget were spent", "out of time")
+            self._leave_out(known, self.spent, "out of time")
             return None
         self._tell(known, "running")
         return known.contender.work(fit, known.results)

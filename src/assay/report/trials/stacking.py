@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from sklearn.utils.validation import has_fit_parameter
 
 from assay.certificates import Certificates
 from assay.models.stacking import convex_weights
-from assay.report.tables.encoding.code_encoder import OnColumns
-from assay.report.trials.candidate import certificates_of
+from assay.registry import Entry
+from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.trials.candidate import Candidate, certificates_of
 from assay.report.trials.scoring.resampling import FoldSplit
-from assay.report.trials.trial import Answers
+from assay.report.trials.trial import Answers, FittedMethod, Recipe
 from assay.report.trials.tuning import Tuning
+from assay.suitability import Suitability
 
 LEAST_WEIGHT = 0.01
 """Members of a smaller weight are left out of the final model."""
@@ -129,6 +133,59 @@ class WeightedEnsemble(BaseEstimator):
     def certify(self, X: Any, y: Any) -> Certificates:
         """Certificates of all members, measured afresh."""
         return Certificates([item for model in self.estimators_ for item in model.certify(X, y)])
+
+
+@dataclass(frozen=True)
+class EnsembleRecipe(Recipe):
+    """How the ensemble is fitted to numbers: its members, each by its own recipe, with the final weights."""
+
+    members: tuple[Recipe, ...] = ()
+    kept: Any = ()
+    weights: Any = ()
+
+    n_plain: int = 0  # features of members that take columns as they are, where members differ
+
+    @property
+    def heavy(self) -> list[Recipe]:
+        """The members that have a weight."""
+        return [self.members[place] for place in self.kept]
+
+    @property
+    def encoder(self) -> type[TableEncoder]:
+        """That of the members; both ways at once where they differ."""
+        kinds = {member.encoder for member in self.heavy}
+        return kinds.pop() if len(kinds) == 1 else BothEncoder
+
+    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
+        """Fit every member that has a weight."""
+        fitted = []
+        for member in self.heavy:
+            first, end = self._columns(member)
+            model = member.fit(features[:, first:end], target, tuning).model
+            fitted.append(self.on_its_columns(member, model))
+        return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
+
+    def refit(self, model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any:
+        """An ensemble with the parameters of another, its residuals from folds that suit the rows."""
+        return clone(model).fit(features, target, tuning=tuning)
+
+    def on_its_columns(self, member: Recipe, model: Any) -> Any:
+        """A fitted member, as one that is handed the features of all."""
+        if self.encoder is not BothEncoder:
+            return model
+        return OnColumns.from_fitted(model, *self._columns(member))
+
+    def _columns(self, member: Recipe) -> tuple[int, int | None]:
+        if self.encoder is not BothEncoder:
+            return 0, None
+        return (0, self.n_plain) if member.encoder is CodeEncoder else (self.n_plain, None)
+
+
+def ensemble_entry(candidates: Sequence[Candidate]) -> Entry:
+    """What an ensemble says of itself: more to understand than any of its members."""
+    complexity = 1 + max(candidate.complexity for candidate in candidates)
+    suits = Suitability(complexity=complexity)
+    return Entry(NAME, WeightedEnsemble, "", "ensembles", "", suits, SUMMARY, ())
 
 
 def can_join(answers: Sequence[Answers], *, classes: NDArray | None) -> bool:

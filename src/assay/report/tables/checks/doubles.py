@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.encoding.encoder import read_words
+from assay.report.tables.encoding.cells import read_words
 
 
 def as_codes(values: pd.Series[Any]) -> NDArray:

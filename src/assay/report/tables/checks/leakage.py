@@ -21,7 +21,7 @@ from assay.report.tables.checks.associations import (
 from assay.report.tables.checks.pairs import DecidingPair, deciding_column, deciding_gap, deciding_pair
 from assay.report.tables.checks.relations import Relation, numbers_of, together
 from assay.report.tables.data import Data, Task
-from assay.report.tables.encoding.encoder import days_of, finite
+from assay.report.tables.encoding.cells import days_of, finite
 from assay.report.tables.schema import Column
 from assay.report.wording import capital, quoted, short, signed
 

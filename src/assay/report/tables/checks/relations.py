@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.data import sampled
-from assay.report.tables.encoding.encoder import finite
+from assay.report.tables.encoding.cells import finite
 from assay.report.tables.schema import Column
 from assay.report.wording import short
 from assay.rows import alone

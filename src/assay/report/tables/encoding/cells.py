@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,42 @@ def finite(values: pd.Series[Any]) -> NDArray:
 
 def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
     """A column as texts without blanks at the ends, missing where there is nothing."""
-    # Each different value is read once; values of mixed types may be equal and read differently (1 and True).
-    if pd.api.types.infer_dtype(values, skipna=True) == "string":
-        places, different = pd.factorize(values)
-        read = np.array([*(_word(value) for value in different), None], dtype=object)
-        return pd.Series(read[places], index=values.index, name=values.name, dtype=object)
+    return pd.Series(words_of(values), index=values.index, name=values.name, dtype=object)
+
+
+def words_of(values: pd.Series[Any]) -> list[str | None]:
+    """The cells of a column as texts without blanks at the ends, None where there is nothing."""
+    given = values.tolist()
+    try:
+        different = set(given)
+    except TypeError:  # lists and other things that cannot be told apart
+        different = {0}
+    # Values of several types may be equal and read differently (1 and True), those of one type may not: each
+    # different one is read once.
+    if all(type(value) is str or _nothing(value) for value in different):
+        read = {value: None if _nothing(value) else _word(value) for value in different}
+        return [read[value] for value in given]
     words = values.astype(object).where(values.notna(), None)
-    return words.map(_word).astype(object)
+    return [_word(value) for value in words]
+
+
+def _nothing(value: Any) -> bool:
+    return value is None or value is pd.NA or (type(value) is float and value != value)
+
+
+def level_places(words: Sequence[str | None], levels: Sequence[str], *, others: bool = False) -> NDArray:
+    """The place of each word among the levels, NaN where it is missing.
+
+    A word that is none of them is at the place after the last with `others`, else NaN too.
+
+    Examples
+    --------
+    >>> level_places(["low", None, "high", "odd"], ["low", "high"], others=True)
+    array([ 0., nan,  1.,  2.])
+    """
+    place: dict[str | None, float] = {level: float(number) for number, level in enumerate(levels)}
+    place[None], other = np.nan, float(len(levels)) if others else np.nan
+    return np.array([place.get(word, other) for word in words], dtype=np.float64)
 
 
 def _word(value: Any) -> str | None:
@@ -79,3 +109,17 @@ def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
     moments = dates(values, day_first=day_first).dt.as_unit("us")  # nanoseconds end in 2262
     microseconds = moments.to_numpy().astype(np.int64).astype(np.float64)
     return np.where(moments.isna(), np.nan, microseconds / (1e6 * SECONDS_OF_DAY))
+
+
+NUMBERS = ("integer", "floating", "mixed-integer", "mixed-integer-float", "boolean")
+"""Kinds of values that tell no day by themselves."""
+
+
+def read_days(values: pd.Series[Any], column: Column) -> NDArray:
+    """A column of dates as days since 1970; a sentence where it holds numbers, or values and no date."""
+    days = days_of(values, day_first=column.day_first)
+    wrong = pd.api.types.infer_dtype(values, skipna=True) in NUMBERS or np.isnan(days).all()
+    words = read_words(values if wrong else values.iloc[:0]).dropna()
+    if len(words):
+        raise ReportError(f"Column {column.name!r} must hold dates. Got {words.iloc[0]!r} instead.")
+    return days

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 
-from assay.report.tables.encoding.cells import read_words
+from assay.report.tables.encoding.cells import level_places, words_of
 from assay.report.tables.encoding.encoder import (
     Code,
     DateCode,
@@ -25,6 +25,7 @@ from assay.report.tables.encoding.encoder import (
 from assay.report.tables.encoding.marks import Levels
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
 from assay.report.tables.schema import Column
+from assay.report.tables.texts import frequencies
 
 LEAST_ROWS = 3
 """Rows of a level that has a place of its own, as of a bin of numbers: the mean of fewer is their noise."""
@@ -41,10 +42,8 @@ class PlaceOfLevel(LevelCode):
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> PlaceOfLevel:
         """Learn the levels, the most frequent first."""
-        known = LevelCode.learn(values, column)
-        counts = read_words(values).value_counts().to_dict()
-        every = known.levels + known.rare
-        n_frequent = sum(counts[level] >= LEAST_ROWS for level in every)
+        counts = frequencies(words_of(values))
+        every, n_frequent = tuple(counts), sum(count >= LEAST_ROWS for count in counts.values())
         return PlaceOfLevel(every[:n_frequent], every[n_frequent:], marked=False)
 
     def limited(self, most: int) -> PlaceOfLevel:
@@ -57,11 +56,7 @@ class PlaceOfLevel(LevelCode):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The feature, one column."""
-        words = read_words(values)
-        places = words.map({level: float(number) for number, level in enumerate(self.levels)})
-        if self.rare:
-            places = places.mask(words.notna() & places.isna(), float(len(self.levels)))
-        return places.to_numpy(dtype=np.float64)[:, np.newaxis]
+        return level_places(words_of(values), self.levels, others=bool(self.rare))[:, np.newaxis]
 
 
 def learn_plainly(values: pd.Series[Any], column: Column) -> Code:

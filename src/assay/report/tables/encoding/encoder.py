@@ -14,27 +14,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay.report.errors import ReportError
-from assay.report.tables.encoding.cells import cells, days_of, finite, read_numbers, read_words
+from assay.report.tables.encoding.cells import cells, days_of, level_places, read_days, read_numbers, words_of
 from assay.report.tables.encoding.gower import NOMINAL, ShareCode, gower_scales
 from assay.report.tables.encoding.marks import MAX_LEVELS, Levels, n_marked_levels
 from assay.report.tables.encoding.packing import packed, unpacked
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
-from assay.report.tables.schema import Column, by_frequency
-
-__all__ = [
-    "ClusterEncoder",
-    "DateCode",
-    "LevelCode",
-    "NumericCode",
-    "OrderCode",
-    "PlainEncoder",
-    "ShareCode",
-    "TableEncoder",
-    "days_of",
-    "finite",
-    "read_numbers",
-    "read_words",
-]
+from assay.report.tables.schema import Column
+from assay.report.tables.texts import frequencies
 
 DAYS_OF_YEAR = 365.2425
 
@@ -86,9 +72,9 @@ class LevelCode(Levels):
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> LevelCode:
         """Learn the levels, the most frequent first."""
-        present = read_words(values).dropna()
-        levels = by_frequency(present)
-        return LevelCode(levels[:MAX_LEVELS], levels[MAX_LEVELS:], len(present) < len(values))
+        words = words_of(values)
+        levels = tuple(frequencies(words))
+        return LevelCode(levels[:MAX_LEVELS], levels[MAX_LEVELS:], None in words)
 
     def names(self, column: Column) -> list[str]:
         """Names of the features."""
@@ -98,18 +84,13 @@ class LevelCode(Levels):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        words = read_words(values)
-        width = max(len(self.levels) - 1, 0)
-        place = {level: number for number, level in enumerate(self.levels)}
-        places = words.map(place).to_numpy(dtype=np.float64)
-        marks = np.zeros((len(values), width + bool(self.rare) + self.marked))
-        known = places > 0
-        marks[np.flatnonzero(known), places[known].astype(np.intp) - 1] = 1.0
-        missing = words.isna().to_numpy()
-        if self.rare:
-            marks[:, width] = np.isnan(places) & ~missing
+        words = words_of(values)
+        places = level_places(words, self.levels, others=bool(self.rare))
+        marks = np.zeros((len(values), len(self.names(column))))
+        known = np.flatnonzero(places > 0)
+        marks[known, places[known].astype(np.intp) - 1] = 1.0
         if self.marked:
-            marks[:, -1] = missing
+            marks[:, -1] = [word is None for word in words]
         return marks
 
 
@@ -134,9 +115,8 @@ class OrderCode(Levels):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        places = {level: float(number) for number, level in enumerate(self.levels)}
-        ranks = read_words(values).map(places).to_numpy(dtype=np.float64)
-        return np.where(np.isnan(ranks), self.fill, ranks)[:, np.newaxis]
+        places = level_places(words_of(values), self.levels)
+        return np.where(np.isnan(places), self.fill, places)[:, np.newaxis]
 
 
 @dataclass(frozen=True)
@@ -160,7 +140,7 @@ class DateCode:
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        days = days_of(values, day_first=column.day_first)
+        days = read_days(values, column)
         days = np.where(np.isnan(days), self.fill, days)
         angle = 2 * np.pi * days / DAYS_OF_YEAR
         # Day 0 is a Thursday.
@@ -287,8 +267,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
             if isinstance(code, Levels) and column.kind != "boolean":
-                words = read_words(cells(X, column)).dropna()
-                new = sorted(set(words.unique()).difference(code.known_levels))
+                words = frequencies(words_of(cells(X, column)))
+                new = sorted(set(words).difference(code.known_levels))
                 if new:
                     unseen[column.name] = new[:5]
         return unseen

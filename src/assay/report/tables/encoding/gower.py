@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.encoding.cells import read_words
+from assay.report.tables.encoding.cells import level_places, words_of
 from assay.report.tables.encoding.marks import MAX_LEVELS, Levels
-from assay.report.tables.schema import Column, by_frequency, truth
+from assay.report.tables.schema import Column, truth
+from assay.report.tables.texts import frequencies
 
 NOMINAL = ("categorical", "boolean")
 """Kinds of columns whose values are the same or not, and nothing between."""
@@ -36,14 +37,11 @@ class ShareCode(Levels):
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> ShareCode:
         """Learn the levels, the most frequent first, and their shares."""
-        words = _words(values, column).dropna()
-        ordered = by_frequency(words)
-        levels, rare = ordered[:MAX_LEVELS], ordered[MAX_LEVELS:]
-        counts = words.value_counts().to_dict()
-        shares = [float(counts[level]) for level in levels]
-        shares += [float(sum(counts[level] for level in rare))] if rare else []
-        whole = sum(shares) or 1.0
-        return ShareCode(levels, rare, tuple(share / whole for share in shares))
+        counts = frequencies(_words(values, column))
+        levels, rare = tuple(counts)[:MAX_LEVELS], tuple(counts)[MAX_LEVELS:]
+        frequent = [counts[level] for level in levels]
+        shares = [*frequent, sum(counts[level] for level in rare)] if rare else frequent
+        return ShareCode(levels, rare, tuple(share / sum(shares) for share in shares))
 
     def limited(self, most: int) -> ShareCode:
         """The same with marks for fewer levels."""
@@ -58,17 +56,11 @@ class ShareCode(Levels):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        words = _words(values, column)
-        place = {level: number for number, level in enumerate(self.levels)}
-        if self.rare:
-            place |= dict.fromkeys(self.rare, len(self.levels))
-        places = words.map(place).to_numpy(dtype=np.float64)
-        if self.rare:
-            places = np.where(np.isnan(places) & words.notna().to_numpy(), float(len(self.levels)), places)
-        known = ~np.isnan(places)
+        places = level_places(_words(values, column), self.levels, others=bool(self.rare))
+        known = np.flatnonzero(~np.isnan(places))
         marks = np.tile(np.array(self.shares, dtype=np.float64), (len(values), 1))
         marks[known] = 0.0
-        marks[np.flatnonzero(known), places[known].astype(np.intp)] = 1.0
+        marks[known, places[known].astype(np.intp)] = 1.0
         return marks
 
     @property
@@ -78,11 +70,11 @@ class ShareCode(Levels):
         return WORDS_COUNT / max(unlike, 0.5) / 2
 
 
-def _words(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
+def _words(values: pd.Series[Any], column: Column) -> list[str | None]:
     """Levels as words; truth values however they are written."""
     if column.kind != "boolean":
-        return read_words(values)
-    return truth(values).map({1.0: "true", 0.0: "false"}).astype(object)
+        return words_of(values)
+    return [{1.0: "true", 0.0: "false"}.get(number) for number in truth(values)]
 
 
 def gower_scales(features: NDArray, columns: Sequence[Column], codes: Sequence[Any]) -> NDArray:

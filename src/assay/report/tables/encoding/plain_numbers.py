@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.encoding.cells import cells, read_numbers
+from assay.report.tables.encoding.cells import cells, read_numbers, words_of
 from assay.report.tables.schema import Column
 
 
@@ -56,13 +56,22 @@ class PlainNumbers(NamedTuple):
 
 
 def read_once(X: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
-    """A table with its numbers as floats: what a cell says is the same in every split of the rows."""
-    numeric = [item for item in columns if item.learnable and item.kind in ("numeric", "boolean")]
-    names = {column.name for column in numeric}
-    if not numeric:
-        return X
-    values = np.empty((len(X), len(numeric)))
+    """A table with its numbers as floats and its words as texts: a cell says the same in every split."""
+    used = [item for item in columns if item.learnable]
+    numeric = [item for item in used if item.kind in ("numeric", "boolean")]
+    worded = [item for item in used if item.kind in ("categorical", "ordinal")]
+    numbers = np.empty((len(X), len(numeric)))
     for place, column in enumerate(numeric):
-        values[:, place] = read_numbers(cells(X, column), column)
-    numbers = pd.DataFrame(values, index=X.index, columns=[column.name for column in numeric])
-    return pd.concat([numbers, X[[name for name in X.columns if name not in names]]], axis=1)
+        numbers[:, place] = read_numbers(cells(X, column), column)
+    words = np.empty((len(X), len(worded)), dtype=object)
+    for place, column in enumerate(worded):
+        words[:, place] = words_of(cells(X, column))
+    read = {column.name for column in (*numeric, *worded)}
+    return pd.concat(
+        [
+            pd.DataFrame(numbers, index=X.index, columns=[column.name for column in numeric]),
+            pd.DataFrame(words, index=X.index, columns=[column.name for column in worded], dtype=object),
+            X[[name for name in X.columns if name not in read]],
+        ],
+        axis=1,
+    )

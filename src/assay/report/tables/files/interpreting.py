@@ -21,6 +21,7 @@ from assay.report.tables.files.values import (
     masked,
     numbers_from_texts,
 )
+from assay.report.tables.texts import different
 from assay.report.wording import listed, quoted, quoted_na
 
 DAYS, FEWEST_DAYS = (19_000_101, 21_001_231), 3
@@ -98,7 +99,7 @@ def _meaning(name: str, values: pd.Series[Any], decimal: str, *, typed: bool, nu
         if numeric:
             raise _no_numbers(name, values)
         return Meaning(values)
-    if not (typed or numeric) and are_codes(values.dropna().unique()):
+    if not (typed or numeric) and are_codes(different(values)):
         return Meaning(values, (of_codes(name, values),))
     numbers = numbers_from_texts(values, decimal, forced=numeric)
     if numbers is not None and (numeric or not typed or _is_written(numbers, values)):
@@ -153,9 +154,9 @@ def _of_dates(name: str, values: pd.Series[Any]) -> Meaning | None:
 
 def _of_words(name: str, values: pd.Series[Any], decimal: str) -> Meaning:
     """A column of words; it is told where most of them are numbers to a person."""
-    kept, notes = _without_none(values, name)
+    kept, missing, notes = _without_marks(values, name)
     if not any_number(values):  # most columns of words: to read all of one takes as long as all the rest
-        return Meaning(kept, tuple(notes))
+        return Meaning(kept, tuple(notes), missing)
     numbers = numbers_from_texts(values, decimal, forced=True)
     n_cells = int(values.notna().sum())
     if (
@@ -169,7 +170,7 @@ def _of_words(name: str, values: pd.Series[Any], decimal: str) -> Meaning:
             f"Column {name!r} holds numbers and {cells} ({listed(numbers.strays, 3)}): taken for words; "
             f"--numeric {quoted(name)} takes these cells for missing."
         )
-    return Meaning(kept, tuple(notes))
+    return Meaning(kept, tuple(notes), missing)
 
 
 def _is_written(numbers: Numbers, values: pd.Series[Any]) -> bool:
@@ -221,18 +222,23 @@ def _of_strays(name: str, what: str, strays: Sequence[str], n_strays: int) -> st
 TRUTH_WORDS = {"true", "false", "yes", "no", "t", "f"}
 
 
-def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], list[str]]:
-    """A column of words in which "None" is a level, and said; beside truth values it is a missing one."""
-    none = values.map(lambda value: str(value).strip() == "None", na_action="ignore").eq(True)
-    if not none.any():
-        return values, []
-    others = {str(value).strip().lower() for value in values[~none].dropna().unique()}
+def _without_marks(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], tuple[str, ...], list[str]]:
+    """Words whose None, ? or the like is a level, and said; beside truth values they are missing ones."""
+    texts = dict.fromkeys(str(value).strip() for value in different(values))
+    marks = [text for text in texts if text and text.lower() in MISSING_MARKS]
+    if not marks:
+        return values, (), []
+    words = values.map(lambda value: str(value).strip(), na_action="ignore")
+    others = {text.lower() for text in texts} - {mark.lower() for mark in marks}
     if not others or others <= TRUTH_WORDS:
-        return values.mask(none), []
-    rows = "1 row" if none.sum() == 1 else f"{int(none.sum()):,} rows"
-    return values, [
-        f"'None' is a level of {name!r} ({rows}); --na {quoted_na(name, 'None')} takes it for missing."
-    ]
+        return values.mask(words.isin(marks)), tuple(marks), []
+    notes = []
+    for mark in marks:
+        count = int((words == mark).sum())
+        rows = "1 row" if count == 1 else f"{count:,} rows"
+        way = f"--na {quoted_na(name, mark)} takes it for missing"
+        notes.append(f"{mark!r} is a level of {name!r} ({rows}); {way}.")
+    return values, (), notes
 
 
 def _as_words(values: pd.Series[Any]) -> pd.Series[Any]:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from assay.report.tables.dates import dates
 from assay.report.tables.files.amounts import CLOCK, MONEY, PER_CENT, Amount, amount, same_unit
+from assay.report.tables.texts import different
 
 CODE = re.compile(r"(?=.*[^\W\d_])(?=.*\d)[\w./-]+")
 """Letters and digits together: where numbers stand beside such, they are codes too."""
@@ -90,7 +91,7 @@ def any_number(texts: pd.Series[Any]) -> bool:
     (False, True)
     """
     try:
-        some = texts.dropna().unique()[:GLANCE]
+        some = different(texts)[:GLANCE]
     except TypeError:  # lists and other things that cannot be compared
         return False
     return any(amount(str(text).strip(), mark) is not None for text in some for mark in OTHER_MARK)
@@ -101,14 +102,16 @@ def _numbers(
 ) -> Numbers | None:
     """The column read with one decimal mark."""
     try:
-        raw = texts.dropna().unique()
+        raw = different(texts)
     except TypeError:  # lists and other things that cannot be compared
         return None
     glance = [amount(str(text).strip(), decimal) for text in raw[:GLANCE]]
     if not forced and sum(item is None for item in glance) > (0 if strict else len(glance) / 2):
         return None
-    counts = texts.dropna().map({text: str(text).strip() for text in raw}).value_counts()
-    read = {str(text): amount(str(text), decimal) for text in counts.index}
+    words = {text: str(text).strip() for text in raw}
+    amounts = {word: amount(word, decimal) for word in words.values()}
+    counts = texts.dropna().map(words).value_counts()
+    read = {str(text): amounts[str(text)] for text in counts.index}
     unit = _unit_of(read, counts, strict or forced) if unit is None else unit
     numbers = {text: item for text, item in read.items() if item is not None and _goes_with(item, unit)}
     strays = [text for text in read if text not in numbers]

@@ -18,7 +18,7 @@ from assay.models.effects import (
     local_question,
     quantile_edges,
 )
-from assay.report.tables.encoding.cells import SECONDS_OF_DAY, days_of, read_numbers, read_words
+from assay.report.tables.encoding.cells import SECONDS_OF_DAY, days_of, level_places, read_numbers, words_of
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.schema import Column
 from assay.report.trials.explaining.explanation import Effect
@@ -290,6 +290,5 @@ def _positions(values: pd.Series[Any], column: Column, scale: Scale) -> NDArray:
     if column.kind == "date":
         return days_of(values, day_first=column.day_first)
     if column.kind == "ordinal":
-        places = {level: float(number) for number, level in enumerate(scale.names)}
-        return read_words(values).map(places).to_numpy(dtype=np.float64)
+        return level_places(words_of(values), scale.names)
     return read_numbers(values, column)

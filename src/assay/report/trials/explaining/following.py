@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from assay.registry import Entry
 from assay.report.tables.data import rarer_class
-from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
-from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.tables.encoding.code_encoder import n_plain_features
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Engine, attempted
 from assay.report.trials.explaining.effects import CORRELATED_ROWS, MAX_COLUMNS, Split, effects_of, spread
 from assay.report.trials.explaining.explanation import (
-    Effect,
     Explanation,
     LearningCurve,
     Threshold,
@@ -39,16 +36,16 @@ from assay.report.trials.scoring.metrics import Judged
 from assay.report.trials.stacking import (
     NAME,
     SUMMARY,
+    EnsembleRecipe,
     WeightedEnsemble,
     can_join,
+    ensemble_entry,
     heavy_members,
     stacked_answers,
 )
 from assay.report.trials.target_transform import is_variant, transformed_recipes
 from assay.report.trials.trial import Encodings, FittedMethod, Recipe, noted
-from assay.report.trials.tuning import Tuning
 from assay.report.wording import joined
-from assay.suitability import Suitability
 
 if TYPE_CHECKING:
     from assay.report.trials.supervised import ValidatedMethod, Validation
@@ -64,6 +61,10 @@ def n_explaining(encodings: Encodings, n_numbers: int, folds: int) -> int:
     """Splits whose models explain a method, which learn from so many numbers each."""
     large = encodings.target.size > LARGE_TABLE or n_numbers > LARGE_NUMBERS
     return min(2, folds) if large else len(encodings.parts)
+
+
+class OutOfTimeError(Exception):
+    """A fit would begin after the budget."""
 
 
 @dataclass
@@ -87,6 +88,7 @@ class Afterwards:
     engine: Engine
     make: Callable[[Recipe], ValidatedMethod]
     asked: Sequence[str] = ()
+    no_time_for: list[str] = field(default_factory=list)
 
     @staticmethod
     def without_made(names: Sequence[str]) -> list[str]:
@@ -96,7 +98,7 @@ class Afterwards:
     def variants(self, candidates: Sequence[Candidate], *, jobs: int) -> list[Candidate]:
         """The best methods on another scale of the target, where that helps."""
         named = [name for name in self.asked if is_variant(name)]
-        if self.settings.labels is not None or not self.engine.has_time or (self.asked and not named):
+        if self.settings.labels is not None or self.engine.interrupted or (self.asked and not named):
             return []
         entries = [item.entry for item in self.contenders if item.entry is not None]
         y = self.settings.encodings.target
@@ -135,7 +137,7 @@ class Afterwards:
             chosen = [finished[members[place].recipe.name] for place in kept]
             n_plain = n_plain_features(encodings.columns)
             recipes = tuple(item.recipe for item in members)
-            recipe = EnsembleRecipe(_entry(candidates), None, recipes, kept, weights, n_plain)
+            recipe = EnsembleRecipe(ensemble_entry(candidates), None, recipes, kept, weights, n_plain)
             contender = self.make(recipe)
             contender.encodings[len(encodings.parts)]  # the whole table, which no fit has asked for yet
             pairs = zip(recipe.heavy, chosen, strict=True)
@@ -150,8 +152,8 @@ class Afterwards:
         return None
 
     def explain(self, comparison: Comparison) -> Comparison:
-        """The comparison with what its recommended model has learnt."""
-        if not self.engine.has_time:
+        """The comparison with what its recommended model has learnt, as far as there is time for it."""
+        if self.engine.interrupted:
             return comparison
         chosen = comparison.recommended
         if chosen.is_baseline:
@@ -168,7 +170,22 @@ class Afterwards:
         candidates = tuple(
             replace(item, **told) if item is chosen else item for item in comparison.candidates
         )
-        return replace(comparison, candidates=candidates, explanation=parts)
+        skipped = comparison.skipped + self.engine.no_time_for(self.no_time_for)
+        return replace(comparison, candidates=candidates, explanation=parts, skipped=skipped)
+
+    @contextmanager
+    def _within_budget(self, what: str) -> Iterator[None]:
+        """What cannot be done is left out, and what there is no time for is noted."""
+        try:
+            with attempted(what[0].upper() + what[1:]):
+                yield
+        except OutOfTimeError:
+            self.no_time_for.append(what)
+
+    def _require_time(self) -> None:
+        """No fit begins after the budget."""
+        if not self.engine.has_time:
+            raise OutOfTimeError
 
     def _of_the_best(self, comparison: Comparison) -> Explanation | None:
         """Where naming the commonest class is not beaten: what a threshold would make of probabilities."""
@@ -187,15 +204,16 @@ class Afterwards:
 
     def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
         data, y = comparison.data, self.settings.encodings.target
-        importances, effects = chosen.importances, tuple[Effect, ...]()
-        with attempted("What the columns are worth"):
+        importances, effects = chosen.importances, chosen.effects
+        with self._within_budget("a closer look at the columns"):
+            self._require_time()
             splits, whole = self._splits(chosen, contender), self._whole(chosen)
             importances = self._importances(splits, whole, chosen) or importances
             names = () if importances is None else importances.columns[:MAX_COLUMNS]
             options: dict[str, Any] = {"labels": self.settings.labels, "followed": self.settings.followed}
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
-        with attempted("The learning curve"):
+        with self._within_budget("the learning curve"):
             learning = self._learning(*self._strongest(comparison, chosen, contender))
             if learning is not None and chosen.weights is not None:
                 learning = learning._replace(member=next(iter(chosen.weights)))
@@ -227,6 +245,7 @@ class Afterwards:
             encoded = encodings[number]
             model = self._kept(contender, number)
             if model is None:
+                self._require_time()
                 tuning = self.settings.tuning_of(number)
                 model = contender.recipe.refit(chosen.model[-1], encoded.train, encoded.target, tuning)
             frame = encodings.frame.iloc[encodings.parts[number].test]
@@ -300,12 +319,15 @@ class Afterwards:
             said = np.asarray(model.predict(features))
             return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
 
+        def fit(number: int, some: NDArray) -> Any:
+            self._require_time()
+            features, target, _ = rows[number]
+            return contender.recipe.fit(
+                features[some], target[some], settings.tuning_of(number).at(some)
+            ).model
+
         curve = learning_curve(
-            lambda number, some: (
-                contender.recipe.fit(
-                    rows[number][0][some], rows[number][1][some], settings.tuning_of(number).at(some)
-                ).model
-            ),
+            fit,
             rows,
             chosen.scores[: len(rows)],
             judge=judge,
@@ -331,59 +353,6 @@ class Afterwards:
         assert data.y is not None
         how: dict[str, Any] = {"metric": metric, "costs": costs, "in_order": tuning.times is not None}
         return choose_threshold(data.y, chosen.repeats, labels=labels, names=names, **how)
-
-
-@dataclass(frozen=True)
-class EnsembleRecipe(Recipe):
-    """How the ensemble is fitted to numbers: its members, each by its own recipe, with the final weights."""
-
-    members: tuple[Recipe, ...] = ()
-    kept: Any = ()
-    weights: Any = ()
-
-    n_plain: int = 0  # features of members that take columns as they are, where members differ
-
-    @property
-    def heavy(self) -> list[Recipe]:
-        """The members that have a weight."""
-        return [self.members[place] for place in self.kept]
-
-    @property
-    def encoder(self) -> type[TableEncoder]:
-        """That of the members; both ways at once where they differ."""
-        kinds = {member.encoder for member in self.heavy}
-        return kinds.pop() if len(kinds) == 1 else BothEncoder
-
-    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
-        """Fit every member that has a weight."""
-        fitted = []
-        for member in self.heavy:
-            first, end = self._columns(member)
-            model = member.fit(features[:, first:end], target, tuning).model
-            fitted.append(self.on_its_columns(member, model))
-        return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
-
-    def refit(self, model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any:
-        """An ensemble with the parameters of another, its residuals from folds that suit the rows."""
-        return clone(model).fit(features, target, tuning=tuning)
-
-    def on_its_columns(self, member: Recipe, model: Any) -> Any:
-        """A fitted member, as one that is handed the features of all."""
-        if self.encoder is not BothEncoder:
-            return model
-        return OnColumns.from_fitted(model, *self._columns(member))
-
-    def _columns(self, member: Recipe) -> tuple[int, int | None]:
-        if self.encoder is not BothEncoder:
-            return 0, None
-        return (0, self.n_plain) if member.encoder is CodeEncoder else (self.n_plain, None)
-
-
-def _entry(candidates: Sequence[Candidate]) -> Entry:
-    """What an ensemble says of itself: more to understand than any of its members."""
-    complexity = 1 + max(candidate.complexity for candidate in candidates)
-    suits = Suitability(complexity=complexity)
-    return Entry(NAME, WeightedEnsemble, "", "ensembles", "", suits, SUMMARY, ())
 
 
 def followed_classes(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.models.conformal import class_scores, conformal_quantile, conformal_width
+from assay.models.conformal import class_scores, conformal_quantile, conformal_width, stretch_scores
 
 COVERAGES = (*(f"{place / 100:.2f}" for place in range(1, 100)), *(f"0.99{place}" for place in range(1, 10)))
 """Coverages for which a quantile is kept: the next greater one serves those between."""
@@ -26,6 +26,19 @@ def residual_quantiles(residuals: NDArray) -> dict[str, float]:
     9.0
     """
     return _finite((coverage, conformal_width(residuals, float(coverage))) for coverage in COVERAGES)
+
+
+def stretch_quantiles(y: NDArray, predictions: NDArray, ends: NDArray) -> dict[str, float]:
+    """How far a model's own intervals are to be stretched, by coverage, from rows that it had not seen.
+
+    Examples
+    --------
+    >>> y = np.arange(1.0, 20.0)
+    >>> stretch_quantiles(y, 0 * y, np.tile([-4.0, 4.0], (19, 1)))["0.90"]
+    4.5
+    """
+    scores = stretch_scores(predictions, ends, y)
+    return _finite((coverage, conformal_quantile(scores, float(coverage))) for coverage in COVERAGES)
 
 
 def class_quantiles(y: NDArray, shares: NDArray, labels: NDArray) -> dict[str, float]:
@@ -60,9 +73,28 @@ def confused_shares(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.f
     >>> confused_shares(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1])).round(2).tolist()
     [[0.6, 0.4], [0.5, 0.5]]
     """
+    counts = _confused(y, named, labels)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def shares_without_the_row(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """The same shares for each row, among the others: its own class would make it look less strange.
+
+    Examples
+    --------
+    >>> shares_without_the_row(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1])).tolist()
+    [[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]]
+    """
+    counts = _confused(y, named, labels)[np.searchsorted(labels, named)]
+    counts[np.arange(len(y)), np.searchsorted(labels, y)] -= 1.0
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _confused(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """How many rows of each class were given each name, one row per name, and one more of each class."""
     counts = np.ones((len(labels), len(labels)))
     np.add.at(counts, (np.searchsorted(labels, named), np.searchsorted(labels, y)), 1.0)
-    return counts / counts.sum(axis=1, keepdims=True)
+    return counts
 
 
 Named = tuple[NDArray, NDArray | None]
@@ -79,7 +111,7 @@ def kept_for_classes(y: NDArray, repeats: Sequence[Named], labels: NDArray) -> d
         return {"class_quantiles": mean_quantiles(kept)}
     tables = [confused_shares(y, named, labels) for named, _ in repeats]
     shares = np.mean(tables, axis=0)
-    kept = [class_quantiles(y, shares[np.searchsorted(labels, named)], labels) for named, _ in repeats]
+    kept = [class_quantiles(y, shares_without_the_row(y, named, labels), labels) for named, _ in repeats]
     return {"class_quantiles": mean_quantiles(kept), "class_shares": shares.tolist()}
 
 

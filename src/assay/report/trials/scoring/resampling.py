@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-from assay.models.conformal import conformal_width
+from assay.models.conformal import conformal_quantile, stretch_scores, stretched_intervals
 
 SMALL_TABLE, SMALL_NUMBERS = 1000, 1_000_000
 """Rows and numbers up to which the cross-validation is repeated: scores are noisy and fits are cheap."""
@@ -90,14 +90,17 @@ def measure_intervals(
 ) -> Intervals | None:
     """Measure the intervals of a method out of fold; without its own, those that its residuals ask for.
 
-    Each repetition gives the predictions, the fold and the bounds of every row; the shares and the widths
-    are means over all of them. None where the other folds are too few rows for any finite width.
+    Its own are stretched as the rows of the other folds ask, as those of the saved model are. Each repetition
+    gives the predictions, the fold and the bounds of every row; the shares and the widths are means over all
+    of them. None where the other folds are too few rows for any finite width.
     """
     source = RESIDUALS if any(bounds is None for _, _, bounds in repeats) else OWN
     held, widths = [], []
     for predictions, folds, bounds in repeats:
         if source == RESIDUALS or bounds is None:
             bounds = residual_bounds(y, predictions, folds, in_order=in_order)
+        else:
+            bounds = stretched_bounds(y, predictions, folds, bounds, in_order=in_order)
         known = ~np.isnan(bounds).any(axis=1)  # the first of folds in order has none before it
         if not known.any() or not np.isfinite(bounds[known]).all():
             return None
@@ -119,14 +122,32 @@ def residual_bounds(
 
     Of folds in the order of the time, those before it ask; the first has NaN.
     """
-    residuals = np.abs(y - predictions)
-    half = np.full(len(y), np.nan)
+    half = _asked_by_others(np.abs(y - predictions), folds, coverage, in_order=in_order)
+    return np.column_stack([predictions - half, predictions + half])
+
+
+def stretched_bounds(
+    y: NDArray, predictions: NDArray, folds: NDArray, bounds: NDArray, *, in_order: bool = False
+) -> NDArray[np.float64]:
+    """A method's own interval of each row, stretched as the rows of the other folds ask; see above.
+
+    Where these are too few for the coverage it stays as it is.
+    """
+    factor = _asked_by_others(stretch_scores(predictions, bounds, y), folds, COVERAGE, in_order=in_order)
+    return stretched_intervals(predictions, bounds, np.where(np.isinf(factor), 1.0, factor))
+
+
+def _asked_by_others(
+    scores: NDArray, folds: NDArray, coverage: float, *, in_order: bool
+) -> NDArray[np.float64]:
+    """For each row, the conformal quantile of the scores of the other folds, or of those before its own."""
+    asked = np.full(len(scores), np.nan)
     for fold in np.unique(folds):
         inside = folds == fold
         others = folds < fold if in_order else ~inside
         if others.any():
-            half[inside] = conformal_width(residuals[others], coverage)
-    return np.column_stack([predictions - half, predictions + half])
+            asked[inside] = conformal_quantile(scores[others], coverage)
+    return asked
 
 
 def for_all_classes(probabilities: NDArray, classes: NDArray, labels: NDArray) -> NDArray[np.float64]:
