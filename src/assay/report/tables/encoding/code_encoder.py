@@ -22,6 +22,7 @@ from assay.report.tables.encoding.encoder import (
     PlainEncoder,
     TableEncoder,
 )
+from assay.report.tables.encoding.marks import Levels
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
 from assay.report.tables.schema import Column
 from assay.report.tables.texts import frequencies
@@ -126,7 +127,7 @@ class BothCodes:
     @property
     def known_levels(self) -> tuple[str, ...]:
         """Every level of the fit of a category, which both ways know."""
-        assert isinstance(self.plain, LevelCode | OrderCode)
+        assert isinstance(self.plain, Levels)
         return self.plain.known_levels
 
     def names(self, column: Column) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.report.errors import ReportError
 from assay.report.tables.encoding.cells import cells, days_of, level_places, read_days, read_numbers, words_of
 from assay.report.tables.encoding.gower import NOMINAL, ShareCode, gower_scales
-from assay.report.tables.encoding.marks import MAX_LEVELS, n_marked_levels
+from assay.report.tables.encoding.marks import MAX_LEVELS, Levels, n_marked_levels
 from assay.report.tables.encoding.packing import packed, unpacked
 from assay.report.tables.encoding.plain_numbers import PlainNumbers
 from assay.report.tables.schema import Column
@@ -53,7 +53,7 @@ class NumericCode:
 
 
 @dataclass(frozen=True)
-class LevelCode:
+class LevelCode(Levels):
     """A category: one mark for each level of the fit but the reference, the most frequent one.
 
     Levels beyond the thirty most frequent (fewer in a table of very many categories) share a mark, as do
@@ -64,11 +64,6 @@ class LevelCode:
     levels: tuple[str, ...]
     rare: tuple[str, ...]
     marked: bool
-
-    @property
-    def known_levels(self) -> tuple[str, ...]:
-        """Every level of the fit, the most frequent first."""
-        return self.levels + self.rare
 
     def limited(self, most: int) -> LevelCode:
         """The same with marks for fewer levels."""
@@ -100,16 +95,12 @@ class LevelCode:
 
 
 @dataclass(frozen=True)
-class OrderCode:
+class OrderCode(Levels):
     """An ordered category: the place of its level, the middle of the fit where it is missing or unknown."""
 
     levels: tuple[str, ...]
     fill: float
-
-    @property
-    def known_levels(self) -> tuple[str, ...]:
-        """Every level, in their order."""
-        return self.levels
+    rare: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]  # an order has none, and no field for them
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> OrderCode:
@@ -275,7 +266,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
-            if isinstance(code, (LevelCode, OrderCode, ShareCode)) and column.kind != "boolean":
+            if isinstance(code, Levels) and column.kind != "boolean":
                 words = frequencies(words_of(cells(X, column)))
                 new = sorted(set(words).difference(code.known_levels))
                 if new:

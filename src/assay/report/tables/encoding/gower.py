@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.encoding.cells import level_places, words_of
-from assay.report.tables.encoding.marks import MAX_LEVELS
+from assay.report.tables.encoding.marks import MAX_LEVELS, Levels
 from assay.report.tables.schema import Column, truth
 from assay.report.tables.texts import frequencies
 
@@ -23,7 +23,7 @@ WORDS_COUNT = 0.5
 
 
 @dataclass(frozen=True)
-class ShareCode:
+class ShareCode(Levels):
     """A category: one mark for each level of the fit; a missing one has the shares of the levels as marks.
 
     Levels beyond the thirty most frequent (fewer in a table of very many categories) share a mark, which
@@ -33,11 +33,6 @@ class ShareCode:
     levels: tuple[str, ...]
     rare: tuple[str, ...]
     shares: tuple[float, ...]
-
-    @property
-    def known_levels(self) -> tuple[str, ...]:
-        """Every level of the fit, the most frequent first."""
-        return self.levels + self.rare
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> ShareCode:

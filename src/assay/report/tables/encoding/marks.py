@@ -16,6 +16,18 @@ WORK_OF_MARKS = 2e11
 """Rows times the square of the number of marks, what second moments cost: beyond, fewer levels are marked."""
 
 
+class Levels:
+    """The levels of a category: those told apart, and rarer ones."""
+
+    levels: tuple[str, ...]
+    rare: tuple[str, ...]
+
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Every level of the fit."""
+        return self.levels + self.rare
+
+
 def n_marked_levels(n_rows: int, columns: Sequence[Column]) -> int:
     """How many levels of each category have a mark of their own in a table of so many rows.
 

@@ -46,6 +46,11 @@ CLEAR_SILHOUETTE = 0.25
 REASONABLE_SILHOUETTE, STRONG_SILHOUETTE = 0.5, 0.7
 """Above the first the structure is reasonable, above the second strong; between, it is weak."""
 
+OF_DISTANCES = (
+    "Distances are Gower's, over columns of numbers and words: numbers count alike, words half as much, so "
+    "that their levels alone do not make the groups."
+)
+
 FIRM = 0.8
 """A partition is found again when fits on half of the rows agree with it this well."""
 
@@ -144,17 +149,8 @@ class ClusteringComparison(Comparison):
             *self._noise_remarks(),
             *self._number_remarks(),
             *self._agreement_remarks(),
-            *self._distance_remarks(),
+            *((OF_DISTANCES,) if self.is_mixed else ()),
             "The silhouette favours round groups: it does not see long or bent ones, which the maps show.",
-        )
-
-    def _distance_remarks(self) -> tuple[str, ...]:
-        """How rows are compared where words are among the columns."""
-        if not self.is_mixed:
-            return ()
-        return (
-            "Distances are Gower's, over columns of numbers and words: numbers count alike, words half as "
-            "much, so that their levels alone do not make the groups.",
         )
 
     @property
