@@ -160,7 +160,7 @@ class Audit:
                 self.close,
             ),
             (r"(.*) scores less than 0\.001 more, which is within the noise of the folds; .*", self.alike),
-            (r"(.*) scores the same; (.*) is the simplest model that close\.", self.equal),
+            (r"(.*) scores the same; (.*) is the simplest model that close[^.]*\.", self.equal),
             (
                 r"(.*) scores the same, but is not recommended: a certificate of its fit does not hold\.",
                 self.equal,

@@ -78,7 +78,7 @@ def test_the_simplest_is_not_said_beside_a_simpler_one_that_is_called_as_good(co
     below = near - waves(2, 0.1, 0.5)
     found = with_scores(compared, KernelRidge=near + waves(3, 0.01, 0.2), Ridge=near, LinearRegression=below)
     assert found.recommended.name == "Ridge"
-    assert found.remarks[2].endswith("; Ridge is the simplest model that close.")
+    assert found.remarks[2].endswith("; Ridge is the simplest model that close and not below the baseline.")
     assert not any("LinearRegression" in remark for remark in found.remarks)
 
 

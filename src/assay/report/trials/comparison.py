@@ -310,7 +310,21 @@ class Comparison:
             return (
                 f"{more}{close}; {chosen.name} is the simplest model that close which no simpler one beats."
             )
-        return f"{more}{close}; {chosen.name} is the simplest model that close."
+        return f"{more}{close}; {chosen.name} is the simplest model that close{self._which_others_are_not()}."
+
+    def _which_others_are_not(self) -> str:
+        """What the simpler models lack that are as close to the best and yet no choice."""
+        floor = self.baseline
+        for item, beats in zip(self._models, self.verdict.beating, strict=True):
+            loss = self.against_best(item)
+            close = loss.mean <= min(loss.standard_error, self.best.standard_error)
+            if not close or item.complexity >= self.recommended.complexity or item in self._as_good:
+                continue
+            if floor is not None and any(self.verdict.beating) and not beats:
+                return " and clearly above the baseline"
+            if floor is not None and item.score < floor.score:
+                return " and not below the baseline"
+        return ""
 
 
 def is_tie(loss: Difference) -> bool:
