@@ -90,7 +90,6 @@ BAD_INPUTS = {
     "everything is dropped": ("", "good.csv --drop a --drop b --drop y", "No column of good.csv is left"),
     "duplicate names": ("a,a\n1,2\n3,4\n", "bad.csv", "more than one column named 'a'"),
     "constant target": (SAME, "bad.csv --target y --task regression", "is 7 in every row"),
-    "too many folds": ("", "good.csv --target y --folds 7", "use --folds 6"),
     "one fold": ("", "good.csv --target y --folds 1", "'--folds'"),
     "no repeats": ("", "good.csv --target y --repeats 0", "'--repeats'"),
     "no jobs": ("", "good.csv --jobs 0", "'--jobs'"),

@@ -36,7 +36,7 @@ def test_compare_a_table_with_a_target(run, table, files):
 def test_compare_without_target_looks_for_groups(run, files):
     result = run("compare", "us_arrests", "--output", "out")
     assert result.exit_code == 0, result.output
-    assert "us_arrests falls best into 2 groups" in result.stdout
+    assert "No clear groups in us_arrests: the best split, into 2, has" in result.stdout
     assert sorted(os.listdir("out")) == files
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.report import render
-from browsers import OPEN_ALL, PATIENCE, PHONE, WIDE, open_tab, playwright
+from browsers import OPEN_ALL, PATIENCE, PHONE, TOO_WIDE, WIDE, open_tab, playwright
 
 TASKS = ("regression", "classification", "clustering")
 PAPER = {"width": 680, "height": 1000}
@@ -38,21 +38,6 @@ PICTURE_CONTRASTS = """() => {
     found.push([text.textContent, (Math.max(ink, card) + 0.05) / (Math.min(ink, card) + 0.05)]);
   }
   return found;
-}"""
-
-# Elements that reach beyond the right edge of the page; what scrolls inside its own frame does not.
-TOO_WIDE = """() => {
-  const scrolls = (place) => ['auto', 'scroll'].includes(getComputedStyle(place).overflowX);
-  const inside = (element) => {
-    let place = element.parentElement;
-    while (place && !scrolls(place)) place = place.parentElement;
-    return place !== null;
-  };
-  const edge = document.documentElement.clientWidth + 1;
-  return [...document.querySelectorAll('main *')]
-    .filter((element) => element.getBoundingClientRect().right > edge)
-    .filter((element) => !element.closest('svg, .aloud') && !inside(element))
-    .map((element) => `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`);
 }"""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.distances import distance_matrix
 from assay.report import Data, ReportError, compare, describe_columns, render
-from assay.report.page.groups import groups_of
+from assay.report.page.groups import groups_of, numbers_of_groups
 from assay.report.page.model_pictures import of_clusters
 from assay.report.tables.encoding.encoder import ClusterEncoder
 from assay.report.trials import engine
@@ -88,7 +89,8 @@ def test_every_method_finds_separate_groups(four_groups):
 
 
 def test_clusters_of_us_arrests(clustering):
-    assert clustering.headline == "us_arrests falls best into 2 groups: silhouette 0.41"
+    assert clustering.headline == "No clear groups in us_arrests: the best split, into 2, has silhouette 0.41"
+    assert "k-means splits tables without groups" in words(clustering)
     assert clustering.best.name == clustering.recommended.name == "KMeans"
     assert clustering.recommended.parameters == {"n_clusters": 2}
     scan = clustering.recommended.scan
@@ -483,7 +485,7 @@ def test_the_page_tells_how_rows_are_compared(penguins, clustering):
     mixed, plain = render(penguins[2]), render(clustering)
     assert "Rows are compared by Gower&#x27;s distance" in mixed
     assert "The gap statistic compares" not in mixed
-    assert "best of 19 tables whose columns were shuffled" in mixed
+    assert "best of 19 tables without groups" in mixed
     assert "centred and scaled to standard deviation 1" in plain
     assert "Gower" not in plain
     assert "2 apart" not in plain + mixed
@@ -525,7 +527,7 @@ def test_independent_numbers_and_words_are_no_groups(seed):
     comparison = compare(table(frame), methods=("KMeans",))
     assert comparison.recommended.score > 0.25  # a line cut into pieces has silhouettes that look like groups
     assert comparison.headline.startswith("No clear groups in made")
-    assert "with the values of each column shuffled" in words(comparison)
+    assert "k-means splits tables without groups" in words(comparison)
 
 
 def test_groups_that_repeat_a_column_are_said_to(rng):
@@ -578,6 +580,16 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
     ):
         assert caption in page, caption
     assert len(page) < 1_500_000
+
+
+def test_criteria_that_all_choose_the_same_number_share_a_sentence(clustering):
+    assert "<table" in numbers_of_groups(clustering)  # they do not agree here
+
+    scan = SimpleNamespace(choice_of=lambda criterion: 3)
+    alike = [SimpleNamespace(name=name, scan=scan) for name in ("One", "Other")]
+    text = numbers_of_groups(SimpleNamespace(clusterings=alike, gap=None, eigengap=None))
+    assert "<table" not in text
+    assert "Silhouette, Calinski–Harabasz and Davies–Bouldin choose 3 for each of the 2 methods." in text
 
 
 def test_restarts_are_shown_where_they_differ_and_not_where_they_agree(clustering):

@@ -213,7 +213,6 @@ def test_progress_counts_up_to_the_end(rng):
 @pytest.mark.parametrize(
     ("n_rows", "folds", "sentence"),
     [
-        (9, 5, "5 folds need at least 10 rows, two per fold; made has 9: use --folds 4"),
         (3, 2, "2 folds need at least 4 rows, two per fold; made has 3: more rows are needed"),
         (20, 1, "The number of folds must be at least 2. Got 1 instead"),
     ],

@@ -149,6 +149,14 @@ def test_columns_that_repeat_each_other_are_warned_about(rng):
     warned = [words(node) for node in element.iter("p") if node.get("class") == "warning"]
     assert len(warned) == 1
     assert warned[0].startswith("cents and euros nearly repeat each other (correlation 1.00)")
+    assert words(element).count("cents and euros") == 1  # once is enough
+
+
+def test_years_are_written_as_years(rng):
+    frame = pd.DataFrame({"built": rng.integers(1890, 2023, 50), "price": rng.integers(1890, 9000, 50)})
+    text = words(section(Data.from_frame(frame), "clustering"))
+    assert f"{frame['built'].min()} … " in text
+    assert f"{frame['price'].min():,} … " in text
 
 
 def test_of_many_columns_those_that_matter_are_in_the_heat_map(rng):
@@ -157,10 +165,10 @@ def test_of_many_columns_those_that_matter_are_in_the_heat_map(rng):
     element = section(Data.from_frame(frame, y), "regression")
     table = next(node for node in element.iter("table") if node.get("class") == "heat")
     heads = [words(head) for head in table.iter("th") if head.get("scope") == "row"]
-    assert len(heads) == 20
+    assert len(heads) == 19  # below the first, which has nothing to its left
     assert heads[-1] == "column 69"
     across = [words(head) for head in table.iter("th") if head.get("scope") == "col"]
-    assert across == heads[:-1]
+    assert across[1:] == heads[:-1]
     assert "The first 60 of 70 columns are shown." in words(element)
     assert "20 of 70 columns are shown." in words(element)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.report import Reading, choose_data, predict_table, read_table
+from assay.report import Reading, ReportError, choose_data, predict_table, read_table
 from assay.report.fitting import fit_table
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.dates import day_order, not_dates
@@ -154,3 +154,19 @@ def test_whole_numbers_that_are_days_are_dates_unless_asked(tmp_path, rng):
         predictions.append(pd.read_csv(tmp_path / f"{name}.out.csv")["prediction"])
     np.testing.assert_allclose(*predictions)
     assert np.corrcoef(predictions[0], frame["y"])[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("task", ["auto", "regression", "classification"])
+def test_a_target_of_dates_or_prose_is_refused_with_the_way_out(tmp_path, task, rng):
+    prose = [f"the {row} words of a sentence are here" for row in range(40)]
+    frame = pd.DataFrame({"day": MOMENTS.dt.strftime("%Y-%m-%d"), "remark": prose, "x": rng.normal(size=40)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    for target, sentence in {
+        "day": "dates: name a number of days",
+        "remark": "prose: name another column",
+    }.items():
+        with pytest.raises(
+            ReportError, match=f"must hold numbers or classes; it holds {sentence} with --target"
+        ):
+            choose_data(table, target=target, task=task)

@@ -15,7 +15,7 @@ from assay.certificates import Certificates
 from assay.report import Comparison, Data, compare, render
 from assay.report.page.proofs import certificates_overview
 from assay.report.trials.candidate import final_step
-from browsers import OPEN_ALL, PHONE, WIDE, open_tab
+from browsers import BROKEN, COVERED, LETTERS, OPEN_ALL, PHONE, WIDE, open_tab, seen
 
 N_CLASSES = 9
 NAMES = (
@@ -102,15 +102,6 @@ def tab(request, tabs):
     return seen(tabs[request.param], WIDE)
 
 
-def seen(tab, viewport, theme="light"):
-    tab.set_viewport_size(viewport)
-    tab.emulate_media(media="screen", color_scheme=theme)
-    # A page hears of its new width when it is next drawn; the second drawing comes after that.
-    tab.wait_for_function("width => innerWidth === width", arg=viewport["width"])
-    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    return tab
-
-
 def test_a_model_that_explodes_leaves_the_others_apart(tabs, large):
     strips = seen(tabs["large"], WIDE).evaluate(
         """() => [...document.querySelectorAll('#leaderboard tbody tr')].map((row) => {
@@ -159,6 +150,22 @@ def test_on_a_wide_screen_no_table_is_cut(tab):
     assert tab.evaluate("document.documentElement.scrollWidth") <= WIDE["width"]
 
 
+def test_a_short_name_of_a_column_has_one_line(tabs):
+    lines = (
+        seen(tabs["large"], WIDE)
+        .locator("#data .columns tbody th")
+        .evaluate_all(
+            """all => all.map((head) => {
+          const range = document.createRange();
+          range.selectNodeContents(head);
+          return [head.textContent, new Set([...range.getClientRects()].map((box) => box.top)).size];
+        })"""
+        )
+    )
+    assert len(lines) == 21
+    assert [name for name, number in lines if len(name) <= 22 and number > 1] == []
+
+
 def test_what_scrolls_on_a_phone_says_so_until_its_end(tab):
     seen(tab, PHONE)
     # The page hears of its new width a moment later.
@@ -179,35 +186,9 @@ def test_what_scrolls_on_a_phone_says_so_until_its_end(tab):
     board.evaluate("place => { place.scrollLeft = 0; }")
 
 
-# Words of the page that stand on two lines.
-BROKEN = """() => {
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const range = document.createRange(), broken = [];
-  while (walker.nextNode()) {
-    const text = walker.currentNode;
-    if (text.parentElement.closest('pre, svg, script, style, .hash, .aloud, .skip')) continue;
-    for (const word of text.data.matchAll(/[\\p{L}\\p{N}]{2,}/gu)) {
-      range.setStart(text, word.index);
-      range.setEnd(text, word.index + word[0].length);
-      const tops = [...range.getClientRects()].map((box) => box.top);
-      if (Math.max(...tops) - Math.min(...tops) > 4) broken.push(word[0]);
-    }
-  }
-  return broken;
-}"""
-
-
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
 def test_no_word_is_broken(tab, viewport):
     assert seen(tab, viewport).evaluate(BROKEN) == []
-
-
-LETTERS = """() => [...document.querySelectorAll('figure svg text')]
-  .filter((text) => !text.querySelector('tspan')).map((text) => {
-    const svg = text.ownerSVGElement;
-    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-    return [parseFloat(getComputedStyle(text).fontSize) * scale, text.textContent];
-  })"""
 
 
 @pytest.mark.parametrize(("viewport", "least"), [(WIDE, 9.0), (PHONE, 10.5)], ids=["wide", "phone"])
@@ -215,27 +196,6 @@ def test_letters_of_pictures_can_be_read(tab, viewport, least):
     letters = seen(tab, viewport).evaluate(LETTERS)
     assert len(letters) > 20
     assert [pair for pair in letters if pair[0] < least] == []
-
-
-# Pairs of words of one picture that cover each other, and words beyond its edge.
-COVERED = """() => {
-  const found = [];
-  for (const svg of document.querySelectorAll('figure svg')) {
-    const frame = svg.getBoundingClientRect();
-    const words = [...svg.querySelectorAll('text')].filter((text) => text.textContent.trim())
-      .map((text) => [text.textContent, text.getBoundingClientRect()]);
-    for (const [index, [word, box]] of words.entries()) {
-      if (box.left < frame.left - 6 || box.right > frame.right + 6) found.push([word, 'beyond the edge']);
-      for (const [other, space] of words.slice(index + 1)) {
-        const across = Math.min(box.right, space.right) - Math.max(box.left, space.left);
-        const down = Math.min(box.bottom, space.bottom) - Math.max(box.top, space.top);
-        const least = Math.min(box.width * box.height, space.width * space.height);
-        if (across > 0 && down > 0 && across * down > 0.3 * least) found.push([word, other]);
-      }
-    }
-  }
-  return found;
-}"""
 
 
 def test_no_words_of_a_picture_cover_each_other(tab):
@@ -299,7 +259,7 @@ def test_a_recommended_tree_is_drawn_over_the_whole_width(tabs, trees):
     assert f"{tree.get_n_leaves()} leaves" in words
     assert "slope ≤ 0.3" in words
     # Of the others, how their predictions move out of fold.
-    assert tab.locator("figure", has_text="How the prediction moves with the columns").count() == 2
+    assert tab.locator("figure", has_text="Of the columns that matter.").count() == 2
     frame = seen(tab, PHONE).locator(".frame:has(figure.wide)")
     assert "more" in frame.get_attribute("class")
 

@@ -84,7 +84,11 @@ def test_embedded_tables_are_read_by_name():
         ("header.csv", "a,b\n", r"header\.csv has no rows\."),
         ("one.csv", "a,b\n1,2\n", r"one\.csv has one row only"),
         ("twice.csv", "a,a,b\n1,2,3\n4,5,6\n", r"more than one column named 'a'; give each its own name"),
-        ("ragged.csv", "a,b\n1,2\n1,2,3,4\n", r"cannot be read as CSV: Expected 2 fields in line 3, saw 4\."),
+        (
+            "ragged.csv",
+            "a,b\n1,2\n1,2,3,4\n",
+            r"cannot be read as CSV: Expected 2 fields in line 3, saw 4; put",
+        ),
         ("long.csv", "a,b\n1,2,3,4\n4,5,6,7\n", r"more fields than its header has names"),
         ("table.doc", "a,b\n1,2\n", r"ending of table\.doc does not tell what it is"),
         ("table.xlsx", "a,b\n1,2\n", r"table\.xlsx is not a whole Excel file"),

@@ -206,6 +206,18 @@ def test_none_is_a_level_among_words_and_missing_among_numbers_and_truths(tmp_pa
     assert asked.columns[0].n_missing == 27
 
 
+def test_a_mark_of_nothing_among_words_is_a_level_and_said_and_missing_among_truths(tmp_path):
+    rows = "".join(
+        f"{'?' if row % 4 else 'Paris'},{'-' if row % 6 == 0 else 'yes' if row % 2 else 'no'},{row}\n"
+        for row in range(1, 41)
+    )
+    path = written(tmp_path / "t.csv", "town,paid,y\n" + rows)
+    data = chosen(read_table(path), target="y")
+    kinds = {column.name: (column.kind, column.n_missing) for column in data.columns}
+    assert kinds == {"town": ("categorical", 0), "paid": ("boolean", 6)}
+    assert "'?' is a level of 'town' (30 rows); --na 'town=?' takes it for missing." in data.notes
+
+
 def test_sentinels_are_told_with_the_option_that_acts_and_it_does(tmp_path, rng):
     frame = pd.DataFrame({"degrees": rng.normal(12, 6, 60).round(1), "age": rng.integers(18, 80, 60)})
     frame.loc[::15, "degrees"] = -999
@@ -223,6 +235,19 @@ def test_sentinels_are_told_with_the_option_that_acts_and_it_does(tmp_path, rng)
     assert [column.n_missing for column in data.columns] == [4, 3]
     assert "7 cells were taken for missing by request (degrees=-999, age=999)." in data.notes
     assert not any("if that means missing" in note for note in data.notes)
+
+
+def test_several_codes_of_one_column_are_told_together(rng):
+    values = rng.integers(0, 100, 80).astype(float)
+    values[::9], values[1::11], values[2] = -999, -888, 99
+    frame = pd.DataFrame({"v": values})
+    n_rows = int((values < 0).sum())
+    assert doubts(frame, describe_columns(frame)) == (
+        f"'v' is −999 or −888 in {n_rows} rows and {values[values >= 0].min():.0f} to 99 in the others: if "
+        "that means missing, use --na v=-999 --na v=-888.",
+    )
+    for code in (999.9, -32768, 2**31 - 1):
+        assert sentinel(np.r_[rng.normal(12, 4, 60).round(1), code, code]).value == code
 
 
 @pytest.mark.parametrize(
@@ -255,6 +280,20 @@ def test_a_mistyped_digit_is_told_in_a_column_and_in_the_target(rng):
     assert "'size' is 1000 in one row" in notes[0]
 
 
+@pytest.mark.parametrize("slip", [420.0, -31.0 * 10])
+@pytest.mark.parametrize("digits", ["ages", "grades", "halves"])
+def test_a_mistyped_digit_is_told_among_numbers_that_tie(rng, slip, digits):
+    draws = {
+        "ages": rng.integers(20, 70, 80),
+        "grades": 1 + np.arange(80) % 5,
+        "halves": np.arange(80) % 13 / 2,
+    }
+    values = draws[digits].astype(float)
+    assert mistyped(values) is None
+    values[7] = slip
+    assert mistyped(values).value == slip
+
+
 def test_what_may_make_every_number_wrong_is_told_before_how_texts_were_read(tmp_path, rng):
     price = rng.integers(2_000, 20_000, 150)
     lines = [f'"${value:,}","{km:,}",{km % 7}' for value, km in zip(price, 9 * price, strict=True)]
@@ -266,7 +305,9 @@ def test_what_may_make_every_number_wrong_is_told_before_how_texts_were_read(tmp
     assert any("amounts of money" in note for note in data.notes[1:])
 
 
-@pytest.mark.parametrize("law", ["normal", "lognormal", "pareto", "exponential", "poisson", "student"])
+@pytest.mark.parametrize(
+    "law", ["normal", "lognormal", "pareto", "exponential", "poisson", "student", "rounded", "counts"]
+)
 def test_heavy_tails_are_rarely_called_mistyped(law):
     rng = np.random.default_rng(1)
     draws = {
@@ -276,6 +317,8 @@ def test_heavy_tails_are_rarely_called_mistyped(law):
         "exponential": lambda: rng.exponential(size=300),
         "poisson": lambda: rng.poisson(2.0, 300).astype(float),
         "student": lambda: rng.standard_t(2, 300),
+        "rounded": lambda: (10 * rng.pareto(1.0, 300)).round(),
+        "counts": lambda: rng.negative_binomial(0.5, 0.1, 300).astype(float),
     }
     told = sum(mistyped(draws[law]()) is not None for _ in range(2000))
     assert told <= 8  # a thousandth of 2000 is 2, and four standard errors

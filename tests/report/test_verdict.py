@@ -76,8 +76,18 @@ def test_simplicity_costs_no_more_than_half_of_the_gain(rng):
 def test_nothing_below_the_baseline_is_recommended(rng):
     below = waves(rng, -0.1, 0.3)
     assert judge([waves(rng, 0.1, 0.3), below], [4, 1]).recommended == 0
-    none = Verdict(None, (False, False), is_best=False, as_good=(True, False))
-    assert judge([below, below - 1], [1, 2]) == none
+    assert judge([below, below - 1], [1, 2]) == Verdict(
+        None, (False, False), is_best=False, as_good=(False, False)
+    )
+
+
+def test_a_model_beats_a_baseline_that_explodes_by_being_above_what_it_never_exceeds(rng):
+    floor = np.append(np.full(14, -0.1), -40.0)
+    good, poor = waves(rng, 0.9, 0.1), waves(rng, 0.05, 0.3)
+    assert compare_scores(good, floor, SHARE).p_value > LEVEL
+    given = [good, poor], [1, 1], [True, True], floor, SHARE
+    assert decide(*given).beating == (False, False)
+    assert decide(*given, ceiling=0.0).beating == (True, False)
 
 
 def test_only_models_that_beat_the_baseline_are_recommended_where_some_do(rng):
@@ -102,6 +112,16 @@ def test_no_model_whose_certificates_fail_while_one_that_holds_is_as_good(rng):
     assert judge([best, near, far], [1, 4, 1], proven=[False, True, True]).recommended == 1
     assert judge([best, far], [1, 1], proven=[False, True]).recommended == 0
     assert judge([best, near], [1, 4], proven=[False, False]).recommended == 0
+
+
+def test_noise_is_not_forgiven_twice_where_the_best_is_not_proven(rng):
+    """As good as the proven one is not yet as good as the best, which is not proven."""
+    best = waves(rng, 0.6, 0.1)
+    proven, simple = best - waves(rng, 0.02, 0.08), best - waves(rng, 0.05, 0.05)
+    assert compare_scores(proven, simple, SHARE).mean < compare_scores(proven, simple, SHARE).standard_error
+    found = judge([best, proven, simple], [3, 3, 1], proven=[False, True, True])
+    assert found.recommended == 1
+    assert found.as_good == (False, True, False)
 
 
 def chance_above(one, other):
@@ -169,6 +189,11 @@ def test_the_rule_keeps_its_promises_on_any_scores(seed):
     assert not (rivals & (complexity <= complexity[chosen]) & (means > means[chosen])).any()
     if found.is_best:
         assert means[chosen] == means.max()
+    # Nobody simpler is called as good, but one that a simpler and better one rules out.
+    near = np.flatnonzero(found.as_good)
+    assert chosen in near
+    for index in near[complexity[near] < complexity[chosen]]:
+        assert (rivals & (complexity <= complexity[index]) & (means > means[index])).any()
 
 
 def forgiving(scores):

@@ -75,7 +75,9 @@ class CompareOptions(NamedTuple):
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the report and the model.")] = (
         Path("assay-report")
     )
-    folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")] = 5
+    folds: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Folds, at most: each has five rows, and every class.")
+    ] = 5
     repeats: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Times it is repeated; 3 for up to 1000 rows, else 1."),

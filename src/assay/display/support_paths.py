@@ -77,7 +77,7 @@ class SupportPathDisplay(Display, needs=("X", "y")):
             inset.set(xscale="log", ylabel=name)
             inset.set_ylim(bottom=0.0)
             inset.yaxis.label.set_fontsize(8.5)
-            inset.tick_params(labelsize=7.5)
+            inset.tick_params(labelsize=8.5)
             if place < 2:
                 inset.set_xticklabels([])
         inset.set_xlabel("cost C" + (" (dashed: this model)" if self.chosen is not None else ""))

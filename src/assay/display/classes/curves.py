@@ -11,7 +11,7 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 
 from assay.display.base import Display
 from assay.display.classes.scores import labels_of
-from assay.display.plane import plain, shortened
+from assay.display.plane import plain, shortened, shortened_apart
 from assay.display.style import DASHES, FAINT_INK, GRID, PALETTE, caption, colors, write_beside
 from assay.models.calibration import calibration_curve
 
@@ -131,7 +131,9 @@ def draw_panels(
     width, height = ax.figure.get_size_inches()
     n_columns = int(np.ceil(np.sqrt(len(names) * width / height * (1 + HEAD))))
     n_rows = -(-len(names) // n_columns)
-    for index, ((x, y), name, number) in enumerate(zip(curves, names, numbers, strict=True)):
+    letters = int(LETTERS_PER_INCH * FRAME * width / n_columns)
+    short = shortened_apart(names, letters)
+    for index, ((x, y), name, number) in enumerate(zip(curves, short, numbers, strict=True)):
         left, below = (index % n_columns) * (1 + GAP), -(index // n_columns) * (1 + HEAD)
         frame = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + np.array([left, below])
         ax.plot(*frame.T, color=GRID, linewidth=0.8, zorder=1)
@@ -140,7 +142,7 @@ def draw_panels(
         across, up = np.asarray(x, dtype=float) + left, np.asarray(y, dtype=float) + below
         ax.plot(across, up, color=PALETTE[0], linewidth=1.4, marker=marker, markersize=2, zorder=2)
         above: dict[str, Any] = {"by": (0, 2), "va": "bottom", "fontsize": 8.5}
-        write_beside(shortened(name, 9), (left, below + 1), ax, ha="left", **above)
+        write_beside(name, (left, below + 1), ax, ha="left", **above)
         ax.annotate(f"{number:.2f}", (left + 0.97, below + 0.04), ha="right", va="bottom", fontsize=8.5)
     ax.set(
         xlim=(-0.03, n_columns * (1 + GAP) - GAP + 0.03), ylim=(-(n_rows - 1) * (1 + HEAD) - 0.04, 1 + HEAD)
@@ -159,6 +161,9 @@ def name_axes(ax: Any, across: str, up: str, title: str, limits: tuple[float, fl
     else:
         caption(ax, f"{across}\n{told}", up, title)
 
+
+LETTERS_PER_INCH = 13.5
+"""Of the names above small frames."""
 
 POINTS, FRAME = 72, 0.8
 """Points of an inch; share of a figure that the frame of its axes takes."""

@@ -33,7 +33,7 @@ from assay.display.plane import (
     shown_rows,
     side_of,
 )
-from assay.display.style import FAINT_INK, GROUND, INK
+from assay.display.style import GROUND, INK
 
 LEAST_ROOM = 0.02
 """Share of the frame below which a region is too small for the name of its class."""
@@ -182,12 +182,9 @@ class ClassMapDisplay(Display, needs=("X",)):
             _write_level(f"{level}", line, limits, ax)
         draw_points(self.points, self.observed, self.predicted, self.classes, palette, ax, ring=INK)
         name_classes(self.regions, self.points, limits, self.classes, palette, ax)
-        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self.title)
-        if self.sliced:  # the rows are projected on the plane; what is shaded are the scores in it
-            corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "zorder": 6}
-            ax.text(
-                0.993, 0.01, "shaded: the plane through the mean", fontsize=8.5, color=FAINT_INK, **corner
-            )
+        # The rows are projected on the plane; what is shaded are the scores in it.
+        below = "\nshaded: the plane through the mean" if self.sliced else ""
+        ax.set(xlabel=self.axis_names[0] + below, ylabel=self.axis_names[1], title=self.title)
 
 
 def _level_lines(slope: NDArray, height: float, limits: tuple[NDArray, NDArray]) -> dict[float, NDArray]:

@@ -15,7 +15,7 @@ from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
 from assay.display.classes.scores import labels_of
 from assay.display.linear.coefficients import ClassCoefficientsDisplay, draw_tinted
-from assay.display.plane import plain, shortened
+from assay.display.plane import plain, shortened, shortened_apart
 from assay.display.registry import Default, Pictures, pictures
 from assay.display.style import FAINT_INK, INK, PALETTE, caption, colors, write_beside
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
@@ -118,6 +118,9 @@ def pictures_of_linear_classifier(model: LinearClassifier) -> Pictures:
 MOST_NAMED = 40
 """Classes that are named at the sides."""
 
+MANY_NAMES = 10
+"""Names beyond which each is to be short, as it takes from the room of the cells."""
+
 LEAST_ROOM = 11.0
 """Points that a cell is high in which a count is read."""
 
@@ -190,13 +193,19 @@ class ConfusionDisplay(Display, needs=("X", "y")):
         room = 72 * (ax.figure.get_figheight() - 0.8) / max(n_classes, 1)
         if room >= LEAST_ROOM:
             _write_cells(self.counts, shares, ax, roomy=room >= 3 * LEAST_ROOM)
-        words = [shortened(name, 14) for name in self.names] if n_classes <= MOST_NAMED else []
-        turned = sum(map(len, words)) > 8 * ax.figure.get_figwidth()
+        longest = 14 if n_classes <= MANY_NAMES else 10
+        words = shortened_apart(self.names, longest) if n_classes <= MOST_NAMED else []
+        turned = are_turned(words, ax.figure.get_figwidth())
         ax.set_xticks(range(len(words)), words, rotation=90 if turned else 0)
         ax.set_yticks(range(len(words)), words)
         right, all_rows = int(np.trace(self.counts)), int(self.counts.sum())
         title = f"{right:,} of {all_rows:,} rows right ({right / max(all_rows, 1):.1%})"
         ax.set(xlabel="predicted", ylabel="observed", title=title)
+
+
+def are_turned(names: Sequence[str], width: float) -> bool:
+    """Whether the names of classes have no room side by side below so many inches."""
+    return sum(min(len(name), 14) for name in names) > 8 * width
 
 
 def _write_cells(counts: NDArray, shares: NDArray, ax: Any, *, roomy: bool) -> None:

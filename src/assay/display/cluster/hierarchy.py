@@ -61,7 +61,7 @@ class JoinTree(Display):
         ax.grid(visible=False, axis="x")
         upright = len(self.names) > 14
         ax.set_xticks(np.arange(len(self.names)), self.names, rotation=90 if upright else 0)
-        ax.tick_params(axis="x", length=0, labelsize=7.5 if upright else 9)
+        ax.tick_params(axis="x", length=0, labelsize=8.5 if upright else 9)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
 
 

@@ -144,6 +144,10 @@ def coefficient_intervals(model: Any, coefficients: NDArray) -> NDArray | None:
 
 
 MAX_COEFFICIENTS = 20
+
+LEGEND_LINE = 13.0
+"""Points of a line of a legend."""
+
 MAX_GROUPS = 3
 """Targets or classes with bars of their own; the coefficients of more are a matrix of colours."""
 
@@ -217,11 +221,15 @@ class CoefficientsDisplay(Display):
         ax.set_yticks(range(order.size), names)
         ax.grid(axis="y", visible=False)
         middle, half = (order.size - 1) / 2, max(order.size, 4) / 2
-        ax.set_ylim(middle - half, middle + half)  # a few bars are not to fill the frame
+        # A few bars are not to fill the frame; below them there is room for a legend.
+        high = 72 * ax.figure.get_figheight() - 45
+        lines = n_rows * 2 * half * LEGEND_LINE / (high - n_rows * LEGEND_LINE) if n_rows > 1 else 0.0
+        ax.set_ylim(middle - half - lines, middle + half)
         ax.set_xlabel(self.meaning)
         ax.xaxis.get_major_locator().set_params(nbins=5)
         if n_rows > 1:
-            ax.legend(loc="best", handlelength=1.0)
+            longer = self.coefficients[:, order].max() < -self.coefficients[:, order].min()
+            ax.legend(loc="lower left" if longer else "lower right", handlelength=1.0, borderaxespad=0.1)
 
     def _draw_matrix(self, order: NDArray, names: Sequence[str], groups: Sequence[str], ax: Any) -> None:
         """Features down, targets or classes across, in two colours that fade towards zero."""

@@ -12,7 +12,7 @@ from assay.display.base import Display
 from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.pictures import LINEAR
 from assay.display.linear.predictions import as_columns
-from assay.display.plane import column_names, dense, sampled, shortened
+from assay.display.plane import column_names, dense, sampled, shortened, shortened_apart
 from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors
 from assay.linear import ReducedRankRegression
@@ -211,8 +211,9 @@ class EffectsDisplay(Display, needs=("X",)):
 
     def _draw(self, ax: Any) -> None:
         place = np.linspace(0, 1, self.effects.shape[1])
+        names = shortened_apart(self.names, 16)
         for j, effect in enumerate(self.effects):
-            ax.plot(place, effect, color=PALETTE[j % len(PALETTE)], label=shortened(self.names[j], 16))
+            ax.plot(place, effect, color=PALETTE[j % len(PALETTE)], label=names[j])
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.0)
         n_shown = len(self.effects)

@@ -13,7 +13,7 @@ from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, shortened
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside
+from assay.display.style import ACCENT, DASHES, FAINT_INK, GROUND, PALETTE, caption, write_beside
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
 from assay.linear.sparse.base import SparseModel
@@ -145,10 +145,11 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray, name: str = "alpha") -> N
         return
     drawn = alphas[alphas > 0]  # no penalty at all has no place on a logarithmic axis
     low, high = np.log(drawn.min()), np.log(drawn.max())
-    at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
+    at_right = high > low and np.log(alpha) > low + 0.5 * (high - low)
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
     look |= {"by": (-4, -2), "ha": "right"} if at_right else {"by": (4, -2), "ha": "left"}
+    look["bbox"] = {"boxstyle": "square,pad=0.05", "facecolor": GROUND, "edgecolor": "none", "alpha": 0.8}
     write_beside(f"{name} = {shown(alpha, 3)}" if name else shown(alpha, 3), (alpha, 1.0), ax, **look)
 
 

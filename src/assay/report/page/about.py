@@ -128,12 +128,14 @@ def _marked(text: str) -> str:
     """One paragraph: names set as code, scripts of formulas in the text lowered and raised."""
     text, done, place = escape(" ".join(text.split()), quote=False), "", 0
     for mark in CODE.finditer(text):
-        done += f"{_scripts(text[place : mark.start()])}<code>{mark[1] or mark[2]}</code>"
+        done += f"{set_scripts(text[place : mark.start()])}<code>{mark[1] or mark[2]}</code>"
         place = mark.end()
-    return done + _scripts(text[place:])
+    return done + set_scripts(text[place:])
 
 
-def _scripts(text: str) -> str:
+def set_scripts(text: str) -> str:
+    """Words as HTML with the scripts of formulas lowered and raised."""
+
     def set_as(kind: str, mark: re.Match[str]) -> str:
         script = mark["script"][1:-1] if mark["script"][0] in "{(" else mark["script"]
         return f"{mark['base']}<{kind}>{script}</{kind}>"
@@ -165,11 +167,7 @@ STANDARDISED = (
     "Every column is centred and scaled to standard deviation 1, so that units do not matter; a missing "
     "number counts as the median."
 )
-SHUFFLED = (
-    "The eigengap looks at the graph of 10 neighbours of each row, of up to 1000 rows. Where the silhouette "
-    "is no better than the best of 19 tables whose columns were shuffled, so that none goes with another, "
-    "the page says that there are no clear groups."
-)
+EIGENGAP_ALONE = "The eigengap looks at the graph of 10 neighbours of each row, of up to 1000 rows."
 
 
 DEFINED = {
@@ -198,7 +196,7 @@ def own_words(comparison: Comparison, usual: Sequence[str]) -> Iterator[str]:
         elif isinstance(comparison, ClusteringComparison) and sentence.startswith("Every column is centred"):
             yield GOWER if comparison.is_mixed else STANDARDISED
         elif isinstance(comparison, ClusteringComparison) and sentence.startswith("The gap statistic"):
-            yield SHUFFLED if comparison.is_mixed else sentence
+            yield EIGENGAP_ALONE if comparison.is_mixed else sentence
         else:
             yield sentence
     yield from (words for name, words in DEFINED.items() if comparison.score_name.startswith(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.display.plane import shortened
-from assay.report.page.pieces import Cell, Heading, Row, breakable, notes, scrolling, table
+from assay.numbers import are_years
+from assay.report.page.pieces import BETWEEN_WORDS, Cell, Heading, Row, breakable, notes, scrolling, table
 from assay.report.tables.checks.associations import (
     MAX_COLUMNS,
     SAMPLE_ROWS,
@@ -81,6 +83,8 @@ def summarise_numbers(values: NDArray, write: Callable[[float], str] = shown) ->
     if not there.size:
         return Summary("", "none known")
     least, middle, most = np.percentile(there, [0, 50, 100]).tolist()
+    if write is shown and are_years(there):
+        write = "{:.0f}".format
     told = escape(f"{write(least)} … {write(middle)} … {write(most)}")
     if least > 0 and middle < LOPSIDED * most:
         # Half of the rows would share the first bar: they are told apart on a scale of powers of ten.
@@ -99,7 +103,7 @@ def summarise_levels(names: Sequence[str], counts: NDArray, *, ordered: bool = F
     """
     if not len(names):
         return Summary("", "none known")
-    told = [f"{short(name, 32)} ({count:,})" for name, count in zip(names, counts, strict=True)]
+    told = [f"{short(name, 28)} ({count:,})" for name, count in zip(names, counts, strict=True)]
     named = len(told) if ordered and len(told) <= MOST_BARS else MOST_NAMED
     more = f" and {len(told) - named} more" if len(told) > named else ""
     words = "Rows of each level: " + ", ".join(told[:MOST_BARS]) + ("…" if len(told) > MOST_BARS else "")
@@ -155,7 +159,7 @@ MAX_HEAT_COLUMNS = 20
 MAX_BARS = 20
 MAX_PAIRS = 5
 MAX_WARNINGS = 5
-LONGEST_NAME = 40
+LONGEST_NAME, LONGEST_WORD, SHORT_NAME = 40, 26, 22
 LONGEST_HEAD = 18
 TOLD_CORRELATION = 0.3
 """Weaker correlations are not put into words."""
@@ -220,8 +224,8 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
     columns = [as_numbers(frame[column.name], column) for column in used]
     numbers = np.column_stack([column for column in columns if column is not None])
     names, matrix = [column.name for column in used], alone(correlations, numbers)
-    strongest = repeats(names, matrix, TOLD_CORRELATION)
     doubled = repeats(names, matrix)
+    strongest = [pair for pair in repeats(names, matrix, TOLD_CORRELATION) if pair not in doubled]
     told = []
     for pair in strongest[:MAX_PAIRS]:
         first, second = short(pair.first), short(pair.second)
@@ -236,16 +240,19 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
         "tells little that the other does not."
     )
     warned = warnings_in_html([repeated] if doubled else [])
-    strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
+    strong = "" if doubled else "No two columns go together closely."
+    if told:  # those that repeat each other are warned of
+        strong = f"{'Then come' if doubled else 'Strongest'}: {escape('; '.join(told))}."
     if len(used) < len(every):
         strong = f"Of the first {len(used)} of {len(every):,} columns. {strong}"
+    strong = f"<p>{strong}</p>" if strong else ""
     # All columns are shown, or those that matter most for the target or for the others.
     strength = {item.name: abs(item.strength) for item in associations}
     weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
     shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
     cut = [f"{len(shown)} of {len(names):,} columns are shown."] if len(shown) < len(names) else []
     return (
-        f"<h3>How the columns go together</h3><p>{strong}</p>{warned}"
+        f"<h3>How the columns go together</h3>{warned}{strong}"
         f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(cut)}"
     )
 
@@ -257,7 +264,7 @@ def _heat_map(names: list[str], matrix: NDArray) -> str:
         for name in names[:-1]
     )
     lines = []
-    for row, name in enumerate(names):
+    for row, name in enumerate(names[1:], start=1):
         cells = "".join(
             f'<td class="{"down" if value < 0 else "up"}" style="--r:{abs(value):.2f}">{signed(value)}</td>'
             if np.isfinite(value)
@@ -279,12 +286,15 @@ def named(name: str) -> str:
     Examples
     --------
     >>> named("a < b")
-    'a &lt; b'
+    '<span class="figure">a &lt; b</span>'
     >>> "…" in named("much " * 20)
     True
     """
-    fitting = shortened(name, LONGEST_NAME)
+    longest = max(map(len, re.split(r"\s", BETWEEN_WORDS.sub(" ", name))), default=0)
+    fitting = shortened(name, LONGEST_NAME if longest < LONGEST_WORD else LONGEST_WORD)
     text = breakable(fitting)
+    if len(fitting) <= SHORT_NAME:  # has room in one line
+        return f'<span class="figure">{escape(fitting)}</span>'
     return text if fitting == name else f'<span title="{escape(name)}">{text}</span>'
 
 

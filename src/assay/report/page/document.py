@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -143,12 +144,14 @@ HOW_NOISE = (
     "the folds share; differences are tested split by split with the same correction.",
     "The model recommended is the simplest one that loses to the best by no more than one standard error, of "
     "their difference and of the best model itself, and by no more than half of what that gains on the "
-    "baseline. It clearly beats the baseline if any model does (Holm corrects for their number); no simpler "
-    "model scores more. The models shown and saved are fitted once more on all rows.",
+    "baseline. It clearly beats the baseline if any model does (Holm corrects for their number), by its gain "
+    "or by an R² above 0, which no constant has; no simpler model scores more. The models shown and saved "
+    "are fitted once more on all rows.",
 )
 HOW_REGRESSION = (
     *HOW_FOLDS,
-    "R² is 1 − (squared error) / (squared error of the fold's mean), averaged over the splits.",
+    "R² is 1 − (squared error) / (squared error of the fold's mean), averaged over the splits; a fold of one "
+    "value counts 0.",
     "Coverage is the share of unseen rows that the 90 % prediction intervals held. A method without "
     "intervals of its own gets them from its residuals on other folds; boosting keeps these residuals, "
     "and its own intervals are made of them. Other intervals of a method's own are stretched, or drawn in, "
@@ -231,5 +234,11 @@ def command(comparison: Comparison) -> str:
 
 
 def _listing(text: str) -> str:
-    # A long list of names may break after a comma, and is copied as one word all the same.
-    return f"<pre>{escape(text).replace(',', ',<wbr>')}</pre>"
+    # A long list of names may break after a comma, and is copied as one word all the same; an option or a
+    # name of a file does not break at its hyphen.
+    whole = HYPHENED.sub(r'<span class="figure">\g<0></span>', escape(text))
+    return f"<pre>{whole.replace(',', ',<wbr>')}</pre>"
+
+
+HYPHENED = re.compile(r"(?<![^\s,])[^\s,]{0,30}-[^\s,]{1,30}(?![^\s,])")
+"""A short word with a hyphen in it."""

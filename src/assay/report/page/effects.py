@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.display.plane import shortened_apart
 from assay.display.style import FAINT_INK, PALETTE
+from assay.numbers import are_years
 from assay.report.trials.explaining.explanation import Effect
 from assay.report.trials.explaining.importance import Importances
 from assay.report.wording import shown
@@ -124,6 +125,8 @@ def _tick_sparsely(effect: Effect, positions: Sequence[Any], ax: Any) -> None:
     """A few numbers below a small picture; of dates the first, the middle and the last."""
     if effect.kind == "number":
         ax.locator_params(axis="x", nbins=3)
+        if are_years(effect.positions[[0, -1]]):
+            ax.xaxis.set_major_formatter("{x:.0f}")
         return
     first, last = positions[0], positions[-1]
     shown_days = [first, last] if last == first else [first, first + (last - first) / 2, last]

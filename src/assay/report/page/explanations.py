@@ -21,7 +21,7 @@ from assay.report.page.effects import (
 )
 from assay.report.page.model_pictures import OUT_OF_FOLD, OnAxes
 from assay.report.page.pictures import Picture, draw
-from assay.report.page.pieces import figure, notes, section
+from assay.report.page.pieces import figure, kept_together, notes, section
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.explaining.explanation import (
@@ -45,7 +45,7 @@ TOGETHER_NOTE = (
     "there are."
 )
 EFFECTS_NOTE = (
-    "How {what} around its mean with {which}, in the units of the table; shaded: two standard errors over "
+    "How {what} with {which}, in the units of the table; shaded: two standard errors over "
     "the models of the folds. All columns have the same scale."
 )
 SIZE_OF_SMALL = (2.3, 1.7)
@@ -73,11 +73,13 @@ def _effects_note(comparison: Comparison, effects: Sequence[Effect]) -> str:
     """What the pictures of the effects show: of which class, and with columns that matter or any."""
     explained, outputs = comparison.explanation, effects[0].outputs
     n_classes = len(comparison.data.labels) if outputs else 0
-    what = "the prediction moves"
+    what = "the prediction moves around its mean"
     if outputs:
-        what = f"the probability of {outputs[0]} moves" if len(outputs) == 1 else "each probability moves"
+        which = "each probability" if len(outputs) > 1 else f"the probability of {outputs[0]}"
+        what = f"{which} moves around its mean"
         if 1 < len(outputs) < n_classes:
-            what = f"the probabilities of the {len(outputs)} commonest of {n_classes} classes move"
+            some = f"the {len(outputs)} commonest of {n_classes} classes"
+            what = f"the probabilities of {some} move around their means"
     matters = explained is not None and explained.importances is not None and explained.importances.matters
     which = "the columns that matter" if matters else "the first columns, none of which matters by itself"
     return EFFECTS_NOTE.format(what=what, which=which)
@@ -161,7 +163,7 @@ def relies_on(candidate: Candidate) -> str:
     """The columns that a model relies on, as a sentence in HTML; empty where it is not known."""
     if candidate.importances is None or len(candidate.importances.columns) < 2:
         return ""
-    return escape(weight_of_columns(candidate.importances))
+    return kept_together(weight_of_columns(candidate.importances))
 
 
 def effect_pictures(effects: Sequence[Effect], basis: str = OUT_OF_FOLD) -> Iterator[Picture]:

@@ -1,7 +1,8 @@
 // Asks the model again whenever a value of the form changes.
 const form = document.querySelector("form");
 const answer = document.getElementById("answer"), beside = document.getElementById("beside");
-const written = (value) => typeof value === "number" ? Number(value.toPrecision(5)).toLocaleString("en") : String(value);
+const written = (value) => typeof value === "number" ? Number(value.toPrecision(5)).toLocaleString("en").replace("-", "−") : String(value);
+const MOST = 6; // classes that are told one by one
 async function ask() {
   const row = {};
   for (const field of form.elements) {
@@ -19,7 +20,11 @@ async function ask() {
   answer.textContent = written(first.prediction);
   if (first.lower !== undefined) tell(`between ${written(first.lower)} and ${written(first.upper)}, ${form.dataset.share} of the time`);
   if (first.classes) tell(`one of: ${first.classes.join(", ")}, ${form.dataset.share} of the time`);
-  for (const [name, share] of Object.entries(first.probabilities ?? {})) tell(`${name}: ${(100 * share).toFixed(1)} %`);
+  const shares = Object.entries(first.probabilities ?? {}).sort((one, other) => other[1] - one[1]);
+  const rest = shares.length > MOST + 1 ? shares.splice(MOST) : [];
+  for (const [name, share] of shares) tell(`${name}: ${(100 * share).toFixed(1)} %`);
+  const together = rest.reduce((sum, [, share]) => sum + share, 0);
+  if (rest.length) tell(`the other ${rest.length} together: ${(100 * together).toFixed(1)} %`);
   for (const note of said.notes) tell(note);
 }
 form.addEventListener("input", ask);

@@ -25,6 +25,8 @@ from assay.display import (
     plot_selection,
     plot_silhouette,
 )
+from assay.display.classes.curves import MAX_CURVES
+from assay.display.classes.pictures import MOST_NAMED, are_turned
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
 from assay.report.page.effects import draw_effects, effects_that_matter
 from assay.report.page.patterns import patterns
@@ -58,7 +60,7 @@ class Drawing(NamedTuple):
     caption: str
     on_axes: OnAxes
     basis: str
-    high: bool = False  # whether it needs more room than others: many classes
+    high: float = 0.0  # inches, where it needs more room than others: many classes, long names
     wide: bool = False  # whether it needs the whole width: a tree
 
 
@@ -66,6 +68,9 @@ Drawn = Iterator[Drawing]
 
 FEW_CLASSES = 6
 """Classes that a picture of the usual height has room for."""
+
+WIDTH, HIGH, TOP, LINE = 3.6, 3.3, 1.6, 0.17
+"""Inches across a picture and down one with many lines; of the names around a matrix, and of its lines."""
 
 MOST_COLORS = 8
 """A map of more classes would need colours that nobody tells apart."""
@@ -110,8 +115,9 @@ MODEL_PICTURES = {
 }
 """Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
 
-MOVES = "How the prediction moves with the columns that matter."
-MOVES_A_LITTLE = "How the prediction moves; no column matters by itself."
+RIGHT, RIGHT_IN_FULL = "Right on the dashed line.", "On the dashed line a prediction is right."
+MOVES, MOVES_A_LITTLE = "Of the columns that matter.", "No column matters by itself."
+"""Of a model that is not recommended a few words are enough: the same is told of the one that is."""
 
 TELLING = {"curve", "effects", "coefficients", "map", "shap", "importance", "risk"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
@@ -133,7 +139,7 @@ def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
         remarks = " ".join(f"{said.partition(':')[0]}." for said in patterns(data.y, candidate.predictions))
     yield Drawing(
         "predictions",
-        f"On the dashed line a prediction is right. {remarks}".strip(),
+        f"{RIGHT if candidate is not comparison.recommended else RIGHT_IN_FULL} {remarks}".strip(),
         PredictionsDisplay(data.y, candidate.predictions, "predicted", score).plot,
         basis,
     )
@@ -167,15 +173,21 @@ def of_classes(comparison: Comparison, candidate: Candidate) -> Drawn:
         )
 
     caption = "The diagonal is right."
-    many = len(data.labels) > FEW_CLASSES
+    high = HIGH if len(labels) > FEW_CLASSES else 0.0
+    some = f" Of {len(labels)} classes the {MAX_CURVES} commonest." if len(labels) > MAX_CURVES else ""
+    # Names that are turned to stand below take their room from the cells.
+    named = HIGH if are_turned(names, WIDTH) else 0.0
     confusion = partial(ConfusionDisplay.from_predictions, data.y, candidate.predictions)
     drawn = _on(partial(confusion, classes=labels, names=names))
-    yield Drawing("confusion", caption, drawn, basis, many)
+    lines = TOP + LINE * min(len(labels), MOST_NAMED) if high else 0.0
+    yield Drawing("confusion", caption, drawn, basis, max(lines, high, named))
     if candidate.probabilities is not None:
         kinds_shown = PROBABILITY_PICTURES if candidate is comparison.recommended else ("calibration",)
         for kind in kinds_shown:
             display, caption = PROBABILITY_PICTURES[kind]
-            yield Drawing(kind, caption, draw(display, candidate.probabilities[:, ::turn]), basis, many)
+            drawn = draw(display, candidate.probabilities[:, ::turn])
+            told = caption if candidate is comparison.recommended else RIGHT
+            yield Drawing(kind, told + some, drawn, basis, high)
     yield from of_the_model(comparison, candidate)
 
 
@@ -217,8 +229,10 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
             options = {"values": data.X.iloc[0].to_dict()}
         drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))
         basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
-        many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES
-        yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many, wide=kind == "tree")
+        crowded = kind == "coefficients" and len(data.classes or ()) > 2
+        below_each_other = kind == "path" and hasattr(final_step(model), "n_support_")
+        high = HIGH if crowded or below_each_other else 0.0
+        yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, high, wide=kind == "tree")
 
 
 def _effects(candidate: Candidate) -> tuple[Effect, ...]:
@@ -270,6 +284,9 @@ def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
+MAX_LEAVES = 24
+"""Branches of a tree that can be named below a picture."""
+
 CLUSTER_PICTURES = {
     "dendrogram": "Which groups were joined, and how far apart they were; colours: the groups of the cut.",
     "tree": "How the rows were split, one group after the other, and what inertia each part has.",
@@ -280,14 +297,12 @@ CLUSTER_PICTURES = {
 
 MAP_CAPTION = "The rows in the plane that shows most of their spread, in the colours of their groups."
 
-
 CHOICE_CAPTIONS = {
     "min_cluster_size": "Silhouette, by which the least size of a group is chosen, and share of rows in no "
     "group.",
     "n_clusters": "Silhouette, by which the number of groups is chosen, and explained share of the variance. "
     "Below: what other criteria choose.",
 }
-
 
 ALL_ROWS = "All rows"
 """What the pictures of groups show: there are none that were left out."""
@@ -308,7 +323,8 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
         return
     model, X = candidate.model, comparison.data.X
     noise = " Grey marks are in no group." if candidate.n_noise else ""
-    yield Drawing("map", MAP_CAPTION + noise, _on(partial(plot, model, X, kind="map")), ALL_ROWS)
+    told = MAP_CAPTION if candidate is comparison.recommended else "In the colours of their groups."
+    yield Drawing("map", told + noise, _on(partial(plot, model, X, kind="map")), ALL_ROWS)
     if candidate is comparison.recommended and candidate.widths is not None:
         yield Drawing(
             "silhouette",
@@ -319,7 +335,7 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
         )
     if candidate is comparison.recommended and len(candidate.scan.values) > 1:
         caption = CHOICE_CAPTIONS[candidate.scan.parameter]
-        yield Drawing("choice", caption, partial(draw_choice, comparison, candidate), ALL_ROWS, True)
+        yield Drawing("choice", caption, partial(draw_choice, comparison, candidate), ALL_ROWS, HIGH)
     inside = final_step(model)
     there = set(kinds(inside))
     # Restarts that all end alike are told in the certificates; their picture is a level line.
@@ -327,7 +343,8 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
         there.discard("restarts")
     for kind in (kind for kind in CLUSTER_PICTURES if kind in there):
         rows = None if kind == "restarts" else X
-        drawn = _on(partial(plot, model, rows, kind=kind))
+        options = {"max_leaves": MAX_LEAVES} if kind == "dendrogram" else {}
+        drawn = _on(partial(plot, model, rows, kind=kind, **options))
         yield Drawing(kind, CLUSTER_PICTURES[kind], drawn, ALL_ROWS)
     if hasattr(inside, "eigenvalues_") and comparison.eigengap is not None:
         yield Drawing(

@@ -18,6 +18,7 @@ from assay.report.page.pieces import (
     duration,
     figure,
     headed,
+    kept_together,
     notes,
     parameters,
     scrolling,
@@ -37,7 +38,6 @@ from assay.report.wording import (
     joined,
     shown,
     shown_difference,
-    shown_measure,
     told_together,
 )
 
@@ -93,7 +93,8 @@ def measures_shown(comparison: Comparison) -> list[str]:
     """The measures that have a column: those of the task, then any other for which there is room."""
     there = dict.fromkeys(name for item in comparison.candidates for name in item.measures)
     own = [name for name in MEASURES[comparison.task] if name in there]
-    names = max(len(item.name) for item in comparison.candidates)
+    # What stands in brackets may go on in a second line.
+    names = max(len(part) for item in comparison.candidates for part in item.name.split(" ("))
     scores = max(len(comparison.shown_score(item)) for item in comparison.candidates)
     room: float = ROOM - FIXED - names - scores - PAIRED * (comparison.task != "clustering")
     kept: list[str] = []
@@ -127,7 +128,7 @@ def _cells(
         *(
             "—"
             if (value := candidate.measures.get(name)) is None
-            else Cell(comparison.shown_measure(candidate, name), value)
+            else Cell(f'<span class="measure">{comparison.shown_measure(candidate, name)}</span>', value)
             for name in measures
         ),
         Cell(duration(candidate.fit_seconds), candidate.fit_seconds),
@@ -161,6 +162,7 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
     name = anchor(rank)
     drawn = list(pictures(comparison, candidate, f"m{rank}"))
     figures = "".join(figure(picture) for picture in drawn if not picture.wide)
+    row = " row" if sum(not picture.wide for picture in drawn) > 2 else ""
     figures = f'<div class="figures">{figures}</div>' if figures else ""
     figures += "".join(
         scrolling(picture.caption, figure(picture, wide=True)) for picture in drawn if picture.wide
@@ -177,7 +179,7 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
         f"<details{' open' if chosen_one else ''}><summary>"
         f'<h3 id="{name}-title">{escape(candidate.name)}</h3>{tag(comparison, candidate)}{family}'
         f'<span class="score">{escape(score)}</span>{proof}</summary>'
-        f'<div class="{"whole" if chosen_one else "brief"}">{body}</div>'
+        f'<div class="{"whole" if chosen_one else f"brief{row}"}">{body}</div>'
         f"{groups_of(comparison, candidate) if chosen_one else ''}</details></section>"
     )
 
@@ -185,7 +187,7 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
 def _words(comparison: Comparison, candidate: Candidate) -> str:
     """What the model does, what was chosen for it, and the measures that have no column of their own."""
     chosen = ", ".join(f'<code class="whole">{escape(part)}</code>' for part in parameters(candidate))
-    sentences = [f"{escape(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}"]
+    sentences = [f"{kept_together(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}"]
     recommended = candidate is comparison.recommended
     if not recommended:  # of which it is told on top
         sentences.append(relies_on(candidate))
@@ -196,15 +198,16 @@ def _words(comparison: Comparison, candidate: Candidate) -> str:
             f"{100 * intervals.held:.1f} %",
         )
         width = shown(intervals.width, 3)
-        sentences.append(
-            f"Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
-            f"that the models had not seen; they are {width} wide on average."
+        told_of = (
+            f"Its {share} prediction intervals ({intervals.source}) held {held} of the rows that the models "
+            f"had not seen; they are {width} wide on average."
             if recommended
             else f"{share} intervals held {held} of unseen rows, {width} wide."
         )
+        sentences.append(kept_together(told_of))
     told = [
-        f"{name} {shown_measure(name, value)}"
-        for name, value in candidate.measures.items()
+        f"{name} {comparison.shown_measure(candidate, name)}"
+        for name in candidate.measures
         if name not in columns and not (intervals is not None and name in ("coverage", "interval width"))
     ]
     if told:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from itertools import groupby
@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.display import house_style
 from assay.display.style import FAINT_INK, GRID, GROUND, INK
-from assay.report.page.model_pictures import OnAxes, of_classes, of_clusters, of_regression
+from assay.report.page.model_pictures import WIDTH, OnAxes, of_classes, of_clusters, of_regression
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.wording import shown
@@ -32,25 +32,32 @@ class Picture(NamedTuple):
     caption: str
     basis: str = ""  # which rows it shows: "Out of fold", "Training rows"
     wide: bool = False  # whether it has the whole width for itself
+    high: bool = False  # whether it reaches beside two pictures below each other
 
 
 def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator[Picture]:
     """The pictures of one candidate; `key` makes the names inside the SVG unique on the page."""
     parts = {"clustering": of_clusters, "regression": of_regression, "classification": of_classes}
     for part in parts[comparison.task](comparison, candidate):
-        size = WIDE if part.wide else HIGH if part.high else SIZE
+        size = WIDE if part.wide else (WIDTH, part.high) if part.high else SIZE
         picture = draw(part.on_axes, part.caption, f"{key}-{part.name}", size=size, basis=part.basis)
-        yield picture._replace(wide=part.wide)
+        yield picture._replace(wide=part.wide, high=bool(part.high))
 
 
-SIZE, HIGH, WIDE = (3.6, 2.15), (3.6, 3.3), (11.0, 3.4)
-"""Inches of a picture, of one with many lines, and of one with the width of the page.
+SIZE, WIDE = (WIDTH, 2.15), (11.0, 3.4)
+"""Inches of a picture, and of one with the width of the page.
 
-The first two are so narrow that their letters are read on a phone.
+The first is so narrow that its letters are read on a phone.
 """
 
 LETTERS_PER_INCH = 12.5
 """Of a title: longer ones go on in a second line."""
+
+
+def _letters(size: tuple[float, float]) -> int:
+    """Letters that stand above a picture."""
+    return int(LETTERS_PER_INCH * size[0])
+
 
 LETTERS: Any = {
     "font.size": 9.0, "axes.titlesize": 9.5, "axes.labelsize": 9.0, "xtick.labelsize": 8.8,
@@ -95,7 +102,7 @@ def draw(
             write_plainly(axis)
         told = words or describe(ax)
         # The title stands at the left edge of the picture, in lines that it has room for.
-        title = fill(ax.get_title(), int(LETTERS_PER_INCH * size[0]))
+        title = fill(ax.get_title(), _letters(size))
         ax.set_title("")
         look: Any = {"x": 0.01, "ha": "left", "fontweight": "bold", "fontsize": LETTERS["axes.titlesize"]}
         figure.suptitle(title, **look)
@@ -103,6 +110,10 @@ def draw(
             ground.set_visible(False)
         # Laid out once, drawn once: `savefig` would draw everything twice.
         layout.execute(figure)
+        below = ax.xaxis.label.get_window_extent()
+        if below.x0 < 0 or below.x1 > figure.bbox.x1:  # too long for one line
+            ax.set_xlabel(fill(ax.get_xlabel(), int(0.7 * _letters(size))))
+            layout.execute(figure)
         figure.set_layout_engine("none")
         text = io.StringIO()
         canvas.print_svg(text, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
@@ -111,15 +122,54 @@ def draw(
 
 def write_plainly(axis: Any) -> None:
     """Let the numbers along an axis be few, and written as everywhere on the page: "200,000", not 2."""
-    from matplotlib.ticker import AutoLocator, FuncFormatter, ScalarFormatter
+    from matplotlib.ticker import AutoLocator, FixedLocator, FuncFormatter, LogLocator, ScalarFormatter
 
     numbers, locator = axis.get_major_formatter(), axis.get_major_locator()
-    if not isinstance(numbers, ScalarFormatter) or axis.get_scale() != "linear":
+    if isinstance(locator, LogLocator) and (ticks := _ticks_of_powers(*axis.get_view_interval())):
+        axis.set_major_locator(FixedLocator(_few(ticks, axis)))
+        axis.set_minor_locator(FixedLocator([]))
+    elif not isinstance(numbers, ScalarFormatter) or axis.get_scale() != "linear":
         return
-    widest = max(len(shown(float(value))) for value in axis.get_view_interval())
-    if isinstance(locator, AutoLocator):
-        locator.set_params(nbins=3 if widest > 7 and axis.axis_name == "x" else 4)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: shown(0.0 if abs(value) < 1e-12 else value)))
+    elif isinstance(locator, AutoLocator):
+        locator.set_params(nbins=_room_for(axis, axis.get_view_interval()))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+
+
+def _tick(value: float) -> str:
+    text = shown(0.0 if abs(value) < SMALLEST else value)
+    digits, mark, power = text.partition("e")
+    return f"{digits}e{int(power.replace('−', '-'))}".replace("-", "−") if mark else text
+
+
+SMALLEST = 1e-200
+"""A number nearer to zero on an axis is zero."""
+
+TICK_LETTERS, MOST_TICKS = 11.0, 4
+"""Letters of numbers below an inch of a picture, the blanks between them included; steps between ticks."""
+
+
+def _room_for(axis: Any, values: Any) -> int:
+    """How many steps there may be between the numbers of an axis, so that these keep apart."""
+    if axis.axis_name != "x":
+        return MOST_TICKS
+    widest = max(len(_tick(float(value))) for value in values)
+    room = TICK_LETTERS * (axis.get_figure(root=True).get_figwidth() - 0.9)
+    return int(np.clip(room / (widest + 2), 2, MOST_TICKS))
+
+
+def _ticks_of_powers(low: float, high: float) -> list[float]:
+    """Ones, twos and fives of powers of ten on an axis of two or fewer powers; none of a longer one."""
+    if not 0 < low < high < 300 * low:
+        return []
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def _few(ticks: Sequence[float], axis: Any) -> list[float]:
+    """Every so many of them."""
+    step = -(-len(ticks) // (_room_for(axis, ticks) + 1))
+    return [*ticks[step // 2 :: step]]
 
 
 DECIMALS = 2

@@ -109,7 +109,8 @@ def section(place: str, title: str, body: str) -> str:
 
 def figure(picture: Picture, *, wide: bool = False) -> str:
     """A picture and the sentence below it, which begins with the rows that the picture shows."""
-    mark = ' class="wide"' if wide else ""
+    kinds = " ".join(name for name, there in (("wide", wide), ("high", picture.high)) if there)
+    mark = f' class="{kinds}"' if kinds else ""
     basis = f'<b class="basis">{escape(picture.basis)}.</b> ' if picture.basis else ""
     words = f"{basis}{escape(picture.caption)}"
     below = f"<figcaption>{words}</figcaption>" if words else ""
@@ -176,7 +177,7 @@ def tag(comparison: Comparison, candidate: Candidate) -> str:
 
 def notes(sentences: Iterable[str]) -> str:
     """Sentences, each a small paragraph."""
-    return "".join(f'<p class="note">{escape(sentence)}</p>' for sentence in sentences)
+    return "".join(f'<p class="note">{kept_together(sentence)}</p>' for sentence in sentences)
 
 
 def parameters(candidate: Candidate) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from assay.certificates import SYMBOLS, Certificate, Certificates
+from assay.report.page.about import set_scripts
 from assay.report.page.pieces import Cell, Heading, Row, anchor, section, table, tag
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
@@ -151,7 +152,7 @@ def _explained(item: Certificate) -> str:
     claim = item.claim if item.claim.endswith(".") else f"{item.claim}."
     assumed = f" Assumes: {escape('; '.join(item.assumptions))}." if item.assumptions else ""
     source = f' <span class="source">{escape(item.source)}</span>' if item.source else ""
-    return f"<b>{escape(capital(item.quantity))}</b>: {escape(claim)}{assumed}{source}"
+    return f"<b>{escape(capital(item.quantity))}</b>: {set_scripts(escape(claim))}{assumed}{source}"
 
 
 def certificates_of_model(candidate: Candidate) -> str:

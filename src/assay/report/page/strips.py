@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
-from assay.report.wording import shown
+from assay.report.wording import FLOOR, shown
 
 WIDTH, HEIGHT, MARGIN = 190, 24, 11
 """Pixels of a strip, and those at either end that are kept for the marks of what lies beyond the scale."""
@@ -47,9 +47,10 @@ def scale_of(candidates: Sequence[Candidate]) -> Scale:
     """The scale of the methods that are of use.
 
     A method that is further below the baseline than the best one is above it, or than the best one is unsure
-    of itself, has no say in it: one that explodes would make all others look the same.
+    of itself, has no say in it: one that explodes would make all others look the same. A baseline that
+    explodes has none either, and an error that goes far beyond all scores is cut at the edge.
     """
-    finite = [item for item in candidates if np.isfinite(item.score)]
+    finite = [item for item in candidates if np.isfinite(item.score) and not _explodes(item)]
     if not finite:
         return Scale(0.0, 1.0, None)
     best = max(finite, key=lambda item: item.score)
@@ -57,13 +58,23 @@ def scale_of(candidates: Sequence[Candidate]) -> Scale:
     ground = float(np.median([item.score for item in finite])) if floor is None else floor
     reach = max(best.score - ground, 2 * _error(best), 0.02)
     useful = [item for item in finite if item.score >= ground - reach]
+    lowest = min(ground, *(item.score for item in useful))
     ends = [
         ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))
     ]
-    low = max(min(*ends, ground), ground - 1.5 * reach)
-    high = min(max(ends), best.score + 1.5 * reach)
+    low = max(min(*ends, lowest), lowest - BEYOND_SCORES * reach)
+    high = min(max(ends), best.score + BEYOND_SCORES * reach)
     room = 0.04 * (high - low) or 0.01
     return Scale(low - room, high + room, floor, best.sign)
+
+
+BEYOND_SCORES = 0.5
+"""How far errors may widen a scale, by what the best method is above the baseline."""
+
+
+def _explodes(candidate: Candidate) -> bool:
+    """Whether the digits of a score say no more, and it is told as "below −1,000"."""
+    return candidate.sign > 0 and candidate.score < FLOOR
 
 
 def _error(candidate: Candidate) -> float:

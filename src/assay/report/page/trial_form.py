@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from assay.report.page.pieces import breakable, headed
 from assay.report.tables.schema import Column
 
 
@@ -31,17 +32,17 @@ def form_page(model: Pipeline, about: dict[str, Any], nonce: str) -> str:
     values = {item["name"]: item["typical"] for item in about["columns"]}
     fields = ""
     for column, code in zip(used, encoder.codes_, strict=True):
-        fields += f"<label>{escape(column.name)}{_field(column, code, values[column.name])}</label>"
+        fields += f"<label>{breakable(column.name)}{_field(column, code, values[column.name])}</label>"
     target = about["target"] or "the group"
     rows = f", {about['n_rows']} rows" if about.get("n_rows") else ""
-    share = f"{about['interval']:.0%}" if about["interval"] else ""
+    share = f"{100 * about['interval']:g} %" if about["interval"] else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(about['method'])}: {escape(str(target))}</title>"
         f'<style nonce="{nonce}">{style}{own}</style></head><body><main id="content">'
         f'<header><p class="kicker">{escape(str(about["task"]))}</p>'
-        f"<h1>{escape(about['method'])} predicts {escape(str(target))}</h1>"
+        f"<h1>{headed(' '.join((about['method'], 'predicts', str(target))))}</h1>"
         f'<p class="note">Learnt from {escape(str(about["table"]))}{rows}; the form has typical values.</p>'
         f'<p id="answer" role="status"></p><ul id="beside" class="remarks"></ul></header>'
         f'<section><h2>The row</h2><form data-share="{share}" autocomplete="off">{fields}</form></section>'

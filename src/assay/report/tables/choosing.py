@@ -285,10 +285,15 @@ def open_target(
     if column.kind == "constant":
         only = without_missing(values).iloc[0]
         raise ReportError(f"The target {name!r} is {only!s} in every row; there is nothing to predict.")
+    if column.kind in ("date", "text"):
+        what = "dates: name a number of days" if column.kind == "date" else "prose: name another column"
+        raise ReportError(f"The target {name!r} must hold numbers or classes; it holds {what} with --target.")
     kept = values.index.isin(without_missing(values).index)
     if column.n_missing:
         rows = "row has" if column.n_missing == 1 else "rows have"
-        notes.append(f"{column.n_missing:,} {rows} no value of {name!r}: left out.")
+        endless = pd.api.types.is_float_dtype(values.dtype) and bool(np.isinf(values.dropna()).any())
+        what = "no finite value" if endless else "no value"
+        notes.append(f"{column.n_missing:,} {rows} {what} of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
         if column.kind == "boolean":
@@ -333,14 +338,15 @@ def _repeated_classes(
 def _labels(
     table: RawTable, values: pd.Series, column: Column, name: str, notes: list[str]
 ) -> tuple[NDArray, tuple[str, ...]]:
-    if column.kind in ("date", "text") or column.n_distinct > MAX_CLASSES:
+    if column.n_distinct > MAX_CLASSES:
         raise ReportError(
             f"The target {name!r} has {column.n_distinct} different values, too many for classes (at most "
             f"{MAX_CLASSES}); with --task regression numbers are predicted as numbers."
         )
     if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype):
         numbers = values.to_numpy(dtype=np.float64)
-        y = numbers.astype(np.int64) if np.array_equal(numbers, np.round(numbers)) else numbers
+        whole = np.array_equal(numbers, np.round(numbers)) and np.abs(numbers).max() < 2**53
+        y = numbers.astype(np.int64) if whole else numbers
         declared = table.classes is not None and name == table.target
         if not declared:
             notes.append(

@@ -67,7 +67,7 @@ def compare(
     --------
     >>> from assay.report import choose_data, compare, read_table
     >>> compare(choose_data(read_table("us_arrests"))).headline
-    'us_arrests falls best into 2 groups: silhouette 0.41'
+    'No clear groups in us_arrests: the best split, into 2, has silhouette 0.41'
     """
     options: dict[str, Any] = {"seed": seed, "methods": methods, "exclude": exclude, "budget": budget}
     options["progress"] = progress or (lambda event: None)  # folds, repeats, jobs: for predictions alone

@@ -38,6 +38,9 @@ from assay.report.wording import (
 EXPLODED = 100
 """An error of more than so many times that of the baseline is shown as more than that."""
 
+CEILINGS = {"R²": 0.0}
+"""What no constant answer scores more than: the mean of a fold itself has an R² of 0."""
+
 TIE = 1e-12
 """A difference of mean scores below it is one of rounding."""
 
@@ -117,7 +120,7 @@ class Comparison:
         )
         # One group is nothing that clusterings must beat: silhouettes say by themselves how clear groups are.
         floor = None if baseline is None or self.task == "clustering" else baseline.scores
-        return decide(scores, complexity, proven, floor, self.test_share)
+        return decide(scores, complexity, proven, floor, self.test_share, CEILINGS.get(self.score_name))
 
     @cached_property
     def _models(self) -> list[Candidate]:
@@ -173,14 +176,19 @@ class Comparison:
             return f"{chosen.name} has {score}, but the table may give {target} away"
         if chosen.is_ensemble:
             return f"{chosen.name} predicts {target} best: {score}"
-        # Nothing to compare with, or something surer, by too little to be recommended.
-        if len(self._models) == 1 or surer_ensemble(self) is not None:
-            return f"{chosen.name} predicts {target}: {score}"
-        if self.verdict.is_best:
+        gains = self._gains_of_others
+        if not gains or any(gain.mean > 0 and gain.p_value < LEVEL for gain in gains):
+            return f"{chosen.name} predicts {target}: {score}"  # nothing to compare with, or a better one
+        if self.verdict.is_best and not any(gain.mean > TIE for gain in gains):
             return f"{chosen.name} predicts {target} best: {score}"
-        if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
-            return f"{chosen.name} predicts {target} as well as any: {score}"
-        return f"{chosen.name} predicts {target}: {score}"
+        return f"{chosen.name} predicts {target} as well as any: {score}"
+
+    @property
+    def _gains_of_others(self) -> list[Difference]:
+        """What every other candidate, the ensemble too, gains on the recommended one."""
+        chosen = self.recommended
+        others = [item for item in self.candidates if item is not chosen and not item.is_baseline]
+        return [compare_scores(item.scores, chosen.scores, self.test_share) for item in others]
 
     @cached_property
     def associations(self) -> tuple[Association, ...]:
@@ -234,7 +242,17 @@ class Comparison:
         falls = self.recommended.sign < 0
         gains = [f"lowers the {self.score_name} by {size}" for size in sizes] if falls else []
         gains = gains or [f"gains {size} in {self.score_name}" for size in sizes]
+        if any(map(_is_nothing, self._gains)):
+            gains, luck = [f"gains nothing in {self.score_name}"], ""
+        if any(self.verdict.beating) and any(gain.p_value >= LEVEL for gain in self._gains):
+            return first, self._exploding_baseline()
         return (first, *(f"Against always {self.baseline_answer[0]} it {gain}{luck}." for gain in gains))
+
+    def _exploding_baseline(self) -> str:
+        """What is said of a baseline so erratic that a model is better only for being above any constant."""
+        assert self.baseline is not None
+        score = f"{self.score_name} {self.shown_score(self.baseline)}"
+        return f"Always {self.baseline_answer[0]} has {score}; no constant answer ever has more than 0."
 
     @property
     def _better(self) -> str:
@@ -258,11 +276,10 @@ class Comparison:
             remarks.append(
                 f"A certificate of {chosen.name} does not hold; no model whose certificates hold is as good."
             )
-        others = {
-            candidate.name: self.against_best(candidate)
-            for candidate, as_good in zip(self._models, self.verdict.as_good, strict=True)
-            if as_good and candidate is not chosen and candidate is not self.best
-        }
+        others = {}
+        for candidate in self._models:
+            if candidate not in (chosen, self.best) and candidate in self._as_good:
+                others[candidate.name] = self.against_best(candidate)
         if others:
             verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
             sizes = joined([plus_minus(loss.mean, loss.standard_error) for loss in others.values()])
@@ -272,6 +289,11 @@ class Comparison:
                 f"{sizes})."
             )
         return tuple(remarks)
+
+    @property
+    def _as_good(self) -> list[Candidate]:
+        """The models among which the rule chooses the simplest one."""
+        return [item for item, near in zip(self._models, self.verdict.as_good, strict=True) if near]
 
     def _why_not_the_best(self) -> str:
         chosen, best = self.recommended, self.best
@@ -284,6 +306,10 @@ class Comparison:
         if not best.certificates.holds:
             return f"{more}, but is not recommended: a certificate of its fit does not hold."
         close = "" if is_tie(loss) else ", which is within the noise of the folds"
+        if any(item.complexity < chosen.complexity for item in self._as_good):
+            return (
+                f"{more}{close}; {chosen.name} is the simplest model that close which no simpler one beats."
+            )
         return f"{more}{close}; {chosen.name} is the simplest model that close."
 
 

@@ -58,6 +58,10 @@ KEPT_ROWS = 12_000
 those of two forests then take some 150 megabytes."""
 
 
+LEAST_ROWS = 5
+"""Rows of a fold of numbers; of fewer rows there are fewer folds."""
+
+
 @dataclass(frozen=True)
 class Question:
     """How the answers to a task are scored, and what any model must beat."""
@@ -342,11 +346,12 @@ def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> 
     """The number of folds that the rows, or the rarest class, allow."""
     if folds < 2:
         raise ReportError(f"The number of folds must be at least 2. Got {folds} instead.")
-    if y.size < 2 * folds:
-        way = f"use --folds {y.size // 2}" if y.size >= 4 else "more rows are needed"
+    if y.size < 4:
         raise ReportError(
-            f"{folds} folds need at least {2 * folds} rows, two per fold; {data.name} has {y.size}: {way}."
+            f"2 folds need at least 4 rows, two per fold; {data.name} has {y.size}: more rows are needed."
         )
     if np.unique(y).size == 1:
         raise ReportError(f"The target {data.target!r} is {y[0]} in every row; there is nothing to predict.")
-    return folds if labels is None else min(folds, int(np.unique(y, return_counts=True)[1].min()))
+    if labels is None:  # in fewer rows the spread of the target is chance, and R² with it
+        return min(folds, max(2, y.size // LEAST_ROWS))
+    return min(folds, int(np.unique(y, return_counts=True)[1].min()))

@@ -20,8 +20,12 @@ SENTINELS = frozenset(
     for digits in range(2, 7)
     for value in (10**digits - 1, 10**digits - 2, 8 * (10**digits - 1) // 9)
     if value >= 88
-) | {-1.0, -9.0}
-"""Numbers that people write where there is none: ±99, ±999, ±9999, ±888, ±998, −1, −9."""
+) | {
+    *(-1.0, -9.0, -32768.0, 32767.0, 65535.0, -(2.0**31), 2.0**31 - 1, 1e20, -1e20, 1e30, -1e30),
+    *(sign * value for sign in (-1.0, 1.0) for value in (99.9, 999.9, 9999.9, 99.99, 999.99)),
+}
+"""Numbers that stand where there is none: ±99, ±999, ±888, ±998, ±999.9 and so on, −1, −9, the ends of whole
+numbers in computers."""
 
 SENTINEL_DAYS = frozenset(
     float((np.datetime64(day) - np.datetime64("1970-01-01")).astype(int))
@@ -51,6 +55,7 @@ class Oddity(NamedTuple):
     n_rows: int
     least: float  # of the other values
     greatest: float
+    also: tuple[float, ...] = ()  # other codes beside it, which are not among the other values either
 
 
 def doubts(
@@ -99,22 +104,23 @@ def sentinel(values: NDArray, codes: frozenset[float] = SENTINELS) -> Oddity | N
     known = values[~np.isnan(values)]
     if len(known) < FEWEST:
         return None
-    for value in (float(known.min()), float(known.max())):
-        if value not in codes:
+    different = np.unique(known)
+    for outward in (different, different[::-1]):
+        n_codes = next((place for place, value in enumerate(outward) if value not in codes), 0)
+        if not n_codes:
             continue
-        others = known[known != value]
-        n_rows = len(known) - len(others)
-        if n_rows < 2 or len(others) < FEWEST / 2:
-            continue
-        least, greatest = float(others.min()), float(others.max())
-        distance = least - value if value < least else value - greatest
-        far = distance > FAR * max(greatest - least, 1e-12 * abs(value))
+        inner = outward[n_codes:]
+        reach = FAR * max(float(np.ptp(inner)), 1e-12 * abs(float(outward[0])))
+        far = [float(value) for value in outward[:n_codes] if abs(value - inner[0]) > reach]
+        found = [value for value in far if value not in (-1.0, -9.0)]
         # −1 and −9 among numbers that are never negative, and not merely the next whole number below.
-        below = (
-            value in (-1.0, -9.0) and least >= 0 and greatest >= 20 and len(np.unique(others)) >= FEWEST / 2
-        )
-        if (far and value not in (-1.0, -9.0)) or below:
-            return Oddity(value, n_rows, least, greatest)
+        below = outward[0] in (-1.0, -9.0) and inner.min() >= 0 and inner.max() >= 20
+        if below and len(inner) >= FEWEST / 2:
+            found = [float(outward[0])]
+        others = known[~np.isin(known, found)]
+        n_rows = len(known) - len(others)
+        if n_rows > 1 and len(others) >= FEWEST / 2:
+            return Oddity(found[0], n_rows, float(others.min()), float(others.max()), tuple(found[1:]))
     return None
 
 
@@ -137,7 +143,12 @@ def mistyped(values: NDArray) -> Oddity | None:
     known = values[~np.isnan(values)]
     if len(known) < 2 * FEWEST:
         return None
-    away = np.abs(known - np.median(known))
+    # Rounded numbers tie: they are spread over the last digit, always alike.
+    different = np.unique(known)
+    step = float(np.diff(different).min()) if 1 < len(different) < len(known) else 0.0
+    spread = step * (np.random.default_rng(0).permutation(len(known)) / len(known) - 0.5)
+    middle = np.median(known)
+    away = np.where(known == middle, 0.0, np.abs(known + spread - middle))
     order = np.argsort(-away, kind="stable")
     n_tail = min(max(TAIL, len(known) // 20), 200)
     tail = away[order[: n_tail + 2]]
@@ -154,10 +165,12 @@ def mistyped(values: NDArray) -> Oddity | None:
 
 
 def _of_code(name: str, odd: Oddity) -> str:
+    codes = (odd.value, *odd.also)
+    said = " or ".join(map(number, codes))
+    ways = " ".join(f"--na {quoted_na(name, _typed(code))}" for code in codes)
     return (
-        f"{short(name)!r} is {number(odd.value)} in {odd.n_rows:,} rows and {number(odd.least)} to "
-        f"{number(odd.greatest)} in the others: if that means missing, use --na "
-        f"{quoted_na(name, _typed(odd.value))}."
+        f"{short(name)!r} is {said} in {odd.n_rows:,} rows and {number(odd.least)} to "
+        f"{number(odd.greatest)} in the others: if that means missing, use {ways}."
     )
 
 

@@ -60,13 +60,25 @@ def read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence[
     except (pa.ArrowException, OSError) as error:
         raise not_whole(name, kind) from error
     check_names(table.column_names, name)
-    frame = table.to_pandas()
-    frame.columns = frame.columns.map(str)
+    frame = _plain(pa, table.to_pandas(), table.schema)
     were_read = set(table.column_names)
     unread = tuple(column for column in names if column not in were_read)
     row_names = None if isinstance(frame.index, pd.RangeIndex) else tuple(map(str, frame.index))
     frame = frame if row_names is None else frame.reset_index(drop=True)
     return ArrowTable(frame, row_names, unread)
+
+
+def _plain(pa: Any, frame: pd.DataFrame, schema: Any) -> pd.DataFrame:
+    """A frame with names of text, exact decimals (the money of databases) as floats, durations as seconds."""
+    frame.columns = frame.columns.map(str)
+    for field in schema:
+        if field.name not in frame.columns:  # it names the rows
+            continue
+        if pa.types.is_decimal(field.type):
+            frame[field.name] = frame[field.name].astype("float64")
+        elif pa.types.is_duration(field.type):
+            frame[field.name] = frame[field.name].dt.total_seconds()
+    return frame
 
 
 COLUMNS_AT_ONCE = 2000
@@ -113,9 +125,7 @@ def arrow_blocks(
     try:
         for batch in batches(pa, place, wanted, n_rows):
             for start in range(0, max(batch.num_rows, 1), n_rows):
-                frame = batch.slice(start, n_rows).to_pandas(ignore_metadata=True)
-                frame.columns = frame.columns.map(str)
-                yield frame
+                yield _plain(pa, batch.slice(start, n_rows).to_pandas(ignore_metadata=True), batch.schema)
     except PermissionError as error:
         raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
     except (pa.ArrowException, *BROKEN) as error:

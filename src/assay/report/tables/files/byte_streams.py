@@ -115,7 +115,14 @@ def on_disk(stream: Any) -> IO[bytes]:
 def _only_member(packed: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """The one file in a zip, whose directory stands at its end: a stream is kept on the disk first."""
     with on_disk(packed) as copy, zipfile.ZipFile(copy) as archive:
-        members = [item for item in archive.infolist() if not item.is_dir()]
+        # A Mac adds files of its own, which begin with a dot or lie in a folder of theirs.
+        members = [
+            item
+            for item in archive.infolist()
+            if not (
+                item.is_dir() or item.filename.startswith("__MACOSX/") or Path(item.filename).name[0] == "."
+            )
+        ]
         if any(item.filename == "[Content_Types].xml" for item in members):
             raise ReportError(f"{name} is a workbook; save it to a file whose name ends in .xlsx.")
         if len(members) != 1:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from assay.report.errors import ReportError
 from assay.report.tables.files.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
-from assay.report.tables.files.layout import NUMBER, n_titles, separator_of, tell_separator
+from assay.report.tables.files.layout import NUMBER, filled, n_titles, separator_of, tell_separator
 from assay.report.tables.files.options import Reading
 from assay.report.tables.schema import Column
 from assay.report.wording import listed
@@ -41,6 +41,8 @@ NOTHING = (
 
 GLANCE = 200
 """Lines that tell which columns hold codes."""
+
+WEB_PAGE = re.compile(r"\s*<(!doctype|html|\?xml|head)\b", re.IGNORECASE)
 
 FAILURES = (pd.errors.ParserError, csv.Error, UnicodeDecodeError, *BROKEN)
 
@@ -126,9 +128,13 @@ def lay_out(opening: bytes, name: str, reading: Reading | None = None) -> Dialec
         raise ReportError(sentence(error, name)) from error
     if not dialect.header:
         return dialect._replace(names=tuple(f"column {number}" for number in range(1, len(names) + 1)))
+    names = [title.strip() for title in names]
     check_names([title for title in names if title], name)
-    titles = tuple(title or f"Unnamed: {place}" for place, title in enumerate(names))
     more = len(first) - len(names)
+    if more > 0 and not any(filled(row[len(names) :]) for row in few):  # separators at the ends of lines
+        names += more * [""]
+        more = 0
+    titles = tuple(title or f"Unnamed: {place}" for place, title in enumerate(names))
     columns = zip_longest(*few, fillvalue="")
     cells = dict(zip(titles, islice(columns, max(more, 0), None), strict=False))
     codes = tuple(title for title, said in cells.items() if are_codes({*said} - {*NOTHING}))
@@ -150,6 +156,8 @@ def sniff(head: bytes, name: str, reading: Reading | None = None) -> Dialect:
     text = head.decode(encoding, errors="ignore")
     if not text.strip("\ufeff\0 \t\r\n"):
         raise ReportError(f"{name} is empty.")
+    if WEB_PAGE.match(text):
+        raise ReportError(f"{name} is a web page, not a table: download the file that the page shows.")
     if len(head) >= OPENING_BYTES and "\n" not in text and "\r" not in text:
         raise ReportError(f"{name} has no end of line in its first {OPENING_BYTES} bytes; it is no table.")
     lines = text.splitlines()
@@ -162,7 +170,7 @@ def sniff(head: bytes, name: str, reading: Reading | None = None) -> Dialect:
     if not header:
         notes.append("The first line holds numbers, not names: the columns were numbered.")
     if separator not in (",", "\t"):
-        notes.append(f"Columns are separated by {separator!r}.")
+        notes.append(f"Columns are separated by {'blanks' if separator == ' ' else repr(separator)}.")
     if commas:
         notes.append("Decimal commas were read as decimal points.")
     return Dialect(encoding, separator, "," if commas else ".", header, tuple(notes), skip)
@@ -210,6 +218,8 @@ def sentence(error: BaseException, name: str) -> str:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip().rstrip(".")
         if "EOF inside string" in reason:
             reason = reason.replace("EOF inside string starting at", "a quote is opened and never closed in")
+        if "Expected" in reason:
+            reason += "; put a text that holds the separator in double quotes"
         return f"{name} cannot be read as CSV: {reason}."
     return f"{name} cannot be read: {reason_of(error)}."
 
@@ -220,6 +230,7 @@ def _options(dialect: Dialect) -> dict[str, Any]:
         "decimal": dialect.decimal,
         "encoding": dialect.encoding,
         "header": 0 if dialect.header else None,
+        "names": list(dialect.names) if dialect.header else None,
         "skiprows": dialect.skip,
         "low_memory": False,
         "skipinitialspace": True,
@@ -271,6 +282,8 @@ def _glance(rows: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 def _encoding(head: bytes, name: str, notes: list[str]) -> str:
+    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\x00" in head:

@@ -154,9 +154,9 @@ def _of_dates(name: str, values: pd.Series[Any]) -> Meaning | None:
 
 def _of_words(name: str, values: pd.Series[Any], decimal: str) -> Meaning:
     """A column of words; it is told where most of them are numbers to a person."""
-    kept, notes = _without_none(values, name)
+    kept, missing, notes = _without_marks(values, name)
     if not any_number(values):  # most columns of words: to read all of one takes as long as all the rest
-        return Meaning(kept, tuple(notes))
+        return Meaning(kept, tuple(notes), missing)
     numbers = numbers_from_texts(values, decimal, forced=True)
     n_cells = int(values.notna().sum())
     if (
@@ -170,7 +170,7 @@ def _of_words(name: str, values: pd.Series[Any], decimal: str) -> Meaning:
             f"Column {name!r} holds numbers and {cells} ({listed(numbers.strays, 3)}): taken for words; "
             f"--numeric {quoted(name)} takes these cells for missing."
         )
-    return Meaning(kept, tuple(notes))
+    return Meaning(kept, tuple(notes), missing)
 
 
 def _is_written(numbers: Numbers, values: pd.Series[Any]) -> bool:
@@ -222,18 +222,23 @@ def _of_strays(name: str, what: str, strays: Sequence[str], n_strays: int) -> st
 TRUTH_WORDS = {"true", "false", "yes", "no", "t", "f"}
 
 
-def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], list[str]]:
-    """A column of words in which "None" is a level, and said; beside truth values it is a missing one."""
-    if not any(str(value).strip() == "None" for value in different(values)):
-        return values, []
-    none = values.map(lambda value: str(value).strip() == "None", na_action="ignore").eq(True)
-    others = {str(value).strip().lower() for value in different(values[~none])}
+def _without_marks(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], tuple[str, ...], list[str]]:
+    """Words whose None, ? or the like is a level, and said; beside truth values they are missing ones."""
+    texts = dict.fromkeys(str(value).strip() for value in different(values))
+    marks = [text for text in texts if text and text.lower() in MISSING_MARKS]
+    if not marks:
+        return values, (), []
+    words = values.map(lambda value: str(value).strip(), na_action="ignore")
+    others = {text.lower() for text in texts} - {mark.lower() for mark in marks}
     if not others or others <= TRUTH_WORDS:
-        return values.mask(none), []
-    rows = "1 row" if none.sum() == 1 else f"{int(none.sum()):,} rows"
-    return values, [
-        f"'None' is a level of {name!r} ({rows}); --na {quoted_na(name, 'None')} takes it for missing."
-    ]
+        return values.mask(words.isin(marks)), tuple(marks), []
+    notes = []
+    for mark in marks:
+        count = int((words == mark).sum())
+        rows = "1 row" if count == 1 else f"{count:,} rows"
+        way = f"--na {quoted_na(name, mark)} takes it for missing"
+        notes.append(f"{mark!r} is a level of {name!r} ({rows}); {way}.")
+    return values, (), notes
 
 
 def _as_words(values: pd.Series[Any]) -> pd.Series[Any]:

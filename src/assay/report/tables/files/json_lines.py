@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from assay.report.errors import ReportError
-from assay.report.tables.files.byte_streams import BROKEN, LineReader, reason_of
+from assay.report.tables.files.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
 
 
 def read_json(lines: LineReader, name: str) -> pd.DataFrame:
@@ -41,6 +41,10 @@ def records(lines: LineReader, name: str) -> Iterator[dict[str, Any]]:
             for item in items:
                 yield _flat(_object(item, name, ""))
             return
+        if _is_one_object(lines.opening):
+            for item in _rows_of(_object(_loaded(text.read(), name, ""), name, "")):
+                yield _flat(_object(item, name, ""))
+            return
         for number, line in enumerate(text, start=1):
             if line.strip():
                 where = f"Line {number} of "
@@ -49,6 +53,33 @@ def records(lines: LineReader, name: str) -> Iterator[dict[str, Any]]:
         raise ReportError(f"{name} is not UTF-8 text; save it as UTF-8.") from error
     except BROKEN as error:
         raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
+
+
+def _is_one_object(opening: bytes) -> bool:
+    """Whether the file is one object: over many lines, or the only line there is."""
+    first, *others = [line for line in opening.splitlines() if line.strip(b" \t\xef\xbb\xbf")]
+    return first.rstrip().endswith((b"{", b"[", b",")) if others else len(opening) < OPENING_BYTES
+
+
+def _rows_of(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one object: the one list of objects in it, its values if they are columns, else itself."""
+    values = list(whole.values())
+    tables = [value for value in values if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if len(tables) == 1:
+        return tables[0]
+    columns = [
+        value if isinstance(value, list) else list(value.values()) for value in values if _is_column(value)
+    ]
+    if columns and len(columns) == len(values) and {len(column) for column in columns} == {len(columns[0])}:
+        rows = [dict(zip(whole, row, strict=True)) for row in zip(*columns, strict=True)]
+        return rows if len(rows) > 1 else [whole]
+    return [whole]
+
+
+def _is_column(value: Any) -> bool:
+    """Whether a value is a list of cells, or the object of cells that pandas writes."""
+    cells = value if isinstance(value, list) else value.values() if isinstance(value, dict) else [[]]
+    return not any(isinstance(cell, (list, dict)) for cell in cells)
 
 
 def _loaded(text: str, name: str, where: str) -> Any:

@@ -58,6 +58,9 @@ def n_titles(lines: Sequence[Sequence[Any]]) -> int:
         return 0
     most = 2 if width >= 4 else 1
     for place, line in enumerate(lines[:MOST_TITLES]):
+        above_gap = counts[place] < width and place + 1 < len(lines) and counts[place + 1] == 0
+        if above_gap or (counts[place] != width and str(next(iter(line), "")).startswith("#")):
+            continue  # a title with a comma in it, or a comment
         if counts[place] > most or (counts[place] and not filled(line[:1])):
             return place if place == 0 or _is_header(line) else 0
     return 0
@@ -69,6 +72,18 @@ def _is_header(cells: Sequence[Any]) -> bool:
     numbers = [word for word in words if NUMBER.fullmatch(word)]
     years = all(YEAR.fullmatch(word) for word in numbers)
     return len(words) > len(numbers) and years
+
+
+def _are_blanks_between(lines: Sequence[str]) -> bool:
+    """Whether blanks part the fields: as many in all lines, one less in the header where rows have names.
+
+    Some column must hold numbers: words are parted by blanks, too.
+    """
+    filled_lines = [line.strip() for line in lines if line.strip()]
+    header, *rows = [*csv.reader(filled_lines, delimiter=" ", skipinitialspace=True)] or [[]]
+    if len(rows) < 3 or len(header) < 2 or {len(row) - len(header) for row in rows} not in ({0}, {1}):
+        return False
+    return any(all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
 
 
 def tell_separator(lines: Sequence[str]) -> tuple[str, int]:
@@ -92,6 +107,8 @@ def tell_separator(lines: Sequence[str]) -> tuple[str, int]:
     if not tried:
         if failure is not None:
             raise failure
+        if _are_blanks_between(lines):
+            return " ", 0
         first = next((line for line in lines if line.strip()), "")
         return max(SEPARATORS, key=first.count), 0
     titles, _, _, mark = min(tried)

@@ -23,6 +23,7 @@ KINDS = {"Parquet": PARQUET_ENDINGS, "Arrow": ARROW_ENDINGS, "Excel": EXCEL_ENDI
 """Kinds of files by their endings; text is CSV or lines of JSON."""
 
 STANDARD_INPUT = "-"
+OBJECT_OPENING = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"[^"\n]*"\s*:')
 JSON_OPENING = re.compile(rb"(\xef\xbb\xbf)?\s*(\{|\[\s*[\{\]])")
 
 
@@ -52,7 +53,7 @@ def _is_json(name: str, opening: bytes) -> bool:
     """Whether text is JSON: its ending says so, or says nothing and it begins as objects do."""
     bare = re.sub("(" + "|".join(map(re.escape, PACKED_ENDINGS)) + ")$", "", name.lower())
     if bare.endswith(PLAIN_ENDINGS):
-        return False
+        return OBJECT_OPENING.match(opening) is not None  # no header begins so
     return bare.endswith(JSON_ENDINGS) or JSON_OPENING.match(opening) is not None
 
 

@@ -91,7 +91,7 @@ def any_number(texts: pd.Series[Any]) -> bool:
     (False, True)
     """
     try:
-        some = texts.dropna().unique()[:GLANCE]
+        some = different(texts)[:GLANCE]
     except TypeError:  # lists and other things that cannot be compared
         return False
     return any(amount(str(text).strip(), mark) is not None for text in some for mark in OTHER_MARK)
@@ -110,8 +110,6 @@ def _numbers(
         return None
     words = {text: str(text).strip() for text in raw}
     amounts = {word: amount(word, decimal) for word in words.values()}
-    if all(item is None or np.isnan(item.value) for item in amounts.values()):
-        return None
     counts = texts.dropna().map(words).value_counts()
     read = {str(text): amounts[str(text)] for text in counts.index}
     unit = _unit_of(read, counts, strict or forced) if unit is None else unit

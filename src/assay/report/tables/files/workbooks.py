@@ -52,14 +52,14 @@ def _rows(place: Path, name: str, reading: Reading) -> tuple[list[list[Any]], li
         tried = [chosen] if chosen is not None else sheets
         sizes = []
         for sheet in tried:
-            rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+            rows = _cells(book.get_sheet_by_name(sheet))
             counts = [filled(row) for row in rows]
             sizes.append((sum(count > 1 for count in counts), sum(count > 0 for count in counts)))
             if sizes[-1][0] > 2:  # notes fill one cell per row, and few rows
                 break
         else:  # none is much of a table: the one that is most
             sheet = tried[max(range(len(tried)), key=sizes.__getitem__)]
-            rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+            rows = _cells(book.get_sheet_by_name(sheet))
     except calamine.PasswordError as error:
         raise ReportError(f"{name} is locked with a password; save it without one.") from error
     except (calamine.CalamineError, OSError) as error:
@@ -71,6 +71,15 @@ def _rows(place: Path, name: str, reading: Reading) -> tuple[list[list[Any]], li
         others = listed([other for other in sheets if other != sheet], 3)
         notes.append(f"Of {len(sheets)} sheets, {sheet!r} was read; --sheet names another ({others}).")
     return rows, notes
+
+
+def _cells(sheet: Any) -> list[list[Any]]:
+    """The cells of a sheet, row by row; what is merged down some rows stands in each of them."""
+    rows: list[list[Any]] = sheet.to_python(skip_empty_area=False)
+    for (top, left), (bottom, _) in sheet.merged_cell_ranges or ():
+        for row in rows[top + 1 : bottom + 1]:
+            row[left] = rows[top][left]
+    return rows
 
 
 def _sheet(sheets: list[str], name: str, asked: str | None) -> str | None:

@@ -22,6 +22,7 @@ from assay.models import Selection
 from assay.registry import Entry
 from assay.report.tables.data import Data
 from assay.report.trials.candidate import Candidate, certificates_of, final_step, ranked
+from assay.report.trials.clusters.chance import Chance, chance_of
 from assay.report.trials.clusters.repeating import repeated, told_by_columns
 from assay.report.trials.clusters.trial import (
     MAX_CLUSTERS,
@@ -30,7 +31,6 @@ from assay.report.trials.clusters.trial import (
     EncodedTable,
     Scan,
     agreement,
-    chance_silhouette,
     choose_partition,
     encode,
     one_group,
@@ -86,8 +86,8 @@ class ClusteringComparison(Comparison):
     # of groups; None when there was no time for them.
     gap: Selection | None = None
     eigengap: Selection | None = None
-    # The best silhouette of tables with shuffled columns, where words forbid the gap statistic.
-    chance: float | None = None
+    # How well k-means splits this table and tables without groups that resemble it.
+    chance: Chance | None = None
 
     @property
     def clusterings(self) -> tuple[Clustering, ...]:
@@ -113,7 +113,8 @@ class ClusteringComparison(Comparison):
         """Whether the groups are more than what rows without any would show."""
         chosen = self.chosen
         clear = chosen.n_groups > 1 and chosen.score >= CLEAR_SILHOUETTE
-        return clear and not self._gap_finds_one and not self._is_chance
+        by_chance = self._gap_finds_one or (self.chance is not None and self.chance.explains)
+        return clear and not by_chance and not self._are_single_rows
 
     @property
     def headline(self) -> str:
@@ -162,12 +163,14 @@ class ClusteringComparison(Comparison):
         return getattr(self.chosen.model[0], "metric_", "euclidean") != "euclidean"
 
     @property
-    def _is_chance(self) -> bool:
-        return self.chance is not None and self.chosen.score <= self.chance
-
-    @property
     def _gap_finds_one(self) -> bool:
         return self.gap is not None and self.gap.best == 1 and not self.gap.ambiguous
+
+    @property
+    def _are_single_rows(self) -> bool:
+        """Whether all groups but one are a row each, which is far from the others rather than a group."""
+        labels = self.chosen.predictions
+        return int(np.sum(np.unique(labels[labels >= 0], return_counts=True)[1] > 1)) < 2
 
     def _group_remarks(self) -> tuple[str, ...]:
         chosen = self.chosen
@@ -181,24 +184,29 @@ class ClusteringComparison(Comparison):
             left_out = (
                 f" {chosen.name} leaves {chosen.n_noise:,} rows ({share:.0%}) in no group; they count 0."
             )
-        strength = strength_of(chosen.score)
-        speaks = f"speaks of {strength} structure: 1 means groups far apart, 0 groups that touch"
-        if self._gap_finds_one:
-            speaks = (
-                f"would speak of {strength} structure, but rows drawn without any groups are split about as "
-                "well: the gap statistic says 1"
-            )
-        if self._is_chance:
-            speaks = (
-                f"would speak of {strength} structure, but with the values of each column shuffled, so that "
-                f"none goes with another, it is up to {self.chance:.2f}"
-            )
         return (
             f"The groups of {chosen.name} explain {chosen.measures['explained']:.0%} of the variance of the "
             "columns.",
             f"They have {listed} rows.{left_out}",
-            f"A silhouette of {chosen.score:.2f} {speaks}.",
+            f"A silhouette of {chosen.score:.2f} {self._what_it_speaks_of()}.",
         )
+
+    def _what_it_speaks_of(self) -> str:
+        """How clear the groups are by their silhouette, and what speaks against it."""
+        strength, said = strength_of(self.chosen.score), ""
+        if self.chance is not None and self.chance.explains:
+            said = (
+                "k-means splits tables without groups, whose columns have such tails and go together as "
+                f"much, as well: up to a silhouette of {self.chance.without_groups:.2f}, "
+                f"here {self.chance.own:.2f}"
+            )
+        if self._gap_finds_one:
+            said = "rows drawn without any groups are split about as well: the gap statistic says 1"
+        if self._are_single_rows:
+            said = "all groups but one are single rows"
+        if not said or self.chosen.score < CLEAR_SILHOUETTE:
+            return f"speaks of {strength} structure: 1 means groups far apart, 0 groups that touch"
+        return f"would speak of {strength} structure, but {said}"
 
     def _noise_remarks(self) -> tuple[str, ...]:
         chosen, best = self.chosen, self.best
@@ -271,7 +279,7 @@ N_REFERENCES = 10
 
 TOLD = {
     "gap": "asking whether there are groups at all (gap statistic)",
-    "chance": "asking whether there are groups at all (tables with shuffled columns)",
+    "chance": "asking whether there are groups at all (tables without groups)",
     "eigengap": "the eigengap",
 }
 """What is asked beside the silhouettes, in words."""
@@ -297,11 +305,13 @@ def compare_clusterings(
     ordered = ranked(candidates, skipped)
     selections: dict[str, Any] = {}
     with suppress(KeyboardInterrupt):  # the methods are done: what they found is kept
-        asked: dict[str, Callable[[int], Any]] = {"eigengap": partial(select_number, encoded, "eigengap")}
-        if encoded.metric == "euclidean":
-            asked = {"gap": partial(select_number, encoded, "gap"), **asked}
-        else:
-            asked = {"chance": partial(chance_silhouette, encoded), **asked}
+        asked: dict[str, Callable[[int], Any]] = {
+            "gap": partial(select_number, encoded, "gap"),
+            "chance": partial(chance_of, encoded),
+            "eigengap": partial(select_number, encoded, "eigengap"),
+        }
+        if encoded.metric != "euclidean":  # words have no gap statistic
+            del asked["gap"]
         for criterion, ask in asked.items():
             if engine.has_time:
                 selections[criterion] = ask(seed)

@@ -211,46 +211,6 @@ def measure(encoded: EncodedTable, labels: NDArray) -> tuple[PartitionMeasures, 
     return item, scores, widths
 
 
-CHANCE_ROWS = 500
-N_SHUFFLED = 19
-"""Tables with shuffled columns; a split that is better than all of them is so by chance in one of twenty."""
-
-
-def chance_silhouette(encoded: EncodedTable, seed: int) -> float:
-    """The best mean silhouette of k-means on tables with shuffled columns, where none goes with another.
-
-    Each column keeps its values: what is left of a silhouette is what single columns make of it.
-    """
-    random = np.random.default_rng(seed)
-    Z = encoded.Z[encoded.measured[:: -(-len(encoded.measured) // CHANCE_ROWS)]]
-    widths = [len(code.names(column)) for column, code in encoder_parts(encoded.encoder)]
-    ends = np.cumsum(widths)
-    best = 0.0
-    for _ in range(N_SHUFFLED):
-        parts = [
-            Z[random.permutation(len(Z)), end - width : end] for width, end in zip(widths, ends, strict=True)
-        ]
-        best = max(best, _best_silhouette(np.ascontiguousarray(np.hstack(parts)), encoded.metric, seed))
-    return best
-
-
-def _best_silhouette(Z: NDArray, metric: str, seed: int) -> float:
-    """The greatest mean silhouette of k-means over the numbers of groups that are tried."""
-    scores, distances = [0.0], distance_matrix(Z, metric=metric)
-    with noted():
-        for k in range(2, min(MAX_CLUSTERS, len(Z) - 1) + 1):
-            with suppress(ValueError):  # fewer different rows than groups
-                labels = KMeans(k, n_init=1, random_state=seed).fit(Z).labels_
-                scores.append(float(silhouette(distances, labels, metric="precomputed").mean))
-    return max(scores)
-
-
-def encoder_parts(encoder: ClusterEncoder) -> list[tuple[Any, Any]]:
-    """The columns that an encoder has learnt, each with what it learnt of it."""
-    used = [column for column in encoder.columns if column.learnable]
-    return list(zip(used, encoder.codes_, strict=True))
-
-
 def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:
     """Adjusted Rand index of the groups with those that the same clusterer finds in some of the rows.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.report.trials.explaining.importance import Importances
 from assay.report.trials.scoring.resampling import Difference
-from assay.report.wording import NOTHING, joined, plus_minus
+from assay.report.wording import NOTHING, joined, plus_minus, short
 
 CLEAR = 0.05
 """A gain with a smaller p-value is called clear."""
@@ -241,7 +241,8 @@ def weight_of_columns(importances: Importances) -> str:
     if importances.measure != "R²":
         cost = f"adds {joined(sizes)} to the {importances.measure}"
     shuffled = "shuffling it" if len(names) == 1 else "shuffling one of them"
-    return f"It relies most on {joined(list(names))}: {shuffled} {cost}{', in turn' * (len(names) > 1)}."
+    told = joined([short(name) for name in names])
+    return f"It relies most on {told}: {shuffled} {cost}{', in turn' * (len(names) > 1)}."
 
 
 def below_zero(y: NDArray, predictions: NDArray, target: str | None) -> Iterator[str]:

@@ -102,6 +102,8 @@ class Metric:
 
 
 def _r2(rows: Judged) -> float:
+    if np.ptp(rows.y) == 0:
+        return 0.0  # there is nothing to explain, and who names the constant explains nothing
     return float(r2_score(rows.y, rows.predictions))
 
 

@@ -29,13 +29,13 @@ class Verdict(NamedTuple):
     is_best : bool
         Whether the recommended method is clearly above every other, corrected for their number.
     as_good : tuple of bool
-        Which methods lose to the one of the greatest score no more than the rule forgives.
+        Which methods may be recommended by their score: as good as the best, and above the baseline.
     """
 
     recommended: int | None
     beating: tuple[bool, ...]
     is_best: bool
-    as_good: tuple[bool, ...]
+    as_good: tuple[bool, ...] = ()
 
 
 def decide(
@@ -44,6 +44,7 @@ def decide(
     proven: Sequence[bool],
     baseline: NDArray | None,
     test_share: float,
+    ceiling: float | None = None,
 ) -> Verdict:
     """Recommend the simplest method that is as good as the best one.
 
@@ -65,22 +66,26 @@ def decide(
         Scores of what any method must beat.
     test_share : float
         Share of the rows that a split predicts.
+    ceiling : float or None
+        What the baseline never scores more than: who is clearly above it beats the baseline.
     """
-    table = _Table([np.asarray(item, dtype=np.float64) for item in scores], complexity, baseline, test_share)
+    told = [np.asarray(item, dtype=np.float64) for item in scores]
+    table = _Table(told, complexity, baseline, test_share, ceiling)
     beating = table.beating()
     everyone = range(len(scores))
-    first = table.leader(everyone)
-    near = tuple(table.as_good(first, index) for index in everyone)
     eligible = [index for index in everyone if beating[index]]
     if not eligible:
         eligible = [index for index in everyone if table.gain(index) >= 0]
     if not eligible:
-        return Verdict(None, beating, is_best=False, as_good=near)
+        return Verdict(None, beating, is_best=False, as_good=(False,) * len(scores))
     best = table.leader(eligible)
-    holding = [index for index in eligible if proven[index]]
-    as_good = any(table.as_good(best, index) for index in holding)
-    chosen = table.simplest(holding if as_good else eligible)
-    return Verdict(chosen, beating, table.is_clearly_best(chosen), near)
+    near = [index for index in eligible if table.as_good(best, index)]
+    if holding := [index for index in near if proven[index]]:
+        # The best whose certificates hold loses no more than one that is as good does.
+        eligible = [index for index in eligible if proven[index]]
+        near = sorted({*holding, table.leader(eligible)})
+    chosen = table.simplest(near, eligible)
+    return Verdict(chosen, beating, table.is_clearly_best(chosen), tuple(index in near for index in everyone))
 
 
 class _Table:
@@ -92,9 +97,10 @@ class _Table:
         complexity: Sequence[int],
         baseline: NDArray | None,
         test_share: float,
+        ceiling: float | None,
     ) -> None:
         self.scores, self.complexity, self.baseline = scores, complexity, baseline
-        self.test_share = test_share
+        self.test_share, self.ceiling = test_share, ceiling
         self.means = [float(item.mean()) for item in scores]
 
     def gain(self, index: int) -> float:
@@ -105,6 +111,12 @@ class _Table:
         if self.baseline is None:
             return (True,) * len(self.scores)
         chances = [self._chance_above(item, self.baseline) for item in self.scores]
+        if self.ceiling is not None:
+            # A baseline that explodes on some splits would hide by its own noise that it is worse. The
+            # second test is corrected for being one.
+            top = np.full(self.baseline.shape, self.ceiling)
+            above = [2 * self._chance_above(item, top) for item in self.scores]
+            chances = [min(pair) for pair in zip(chances, above, strict=True)]
         return tuple(bool(chance < LEVEL) for chance in holm(chances))
 
     def leader(self, indices: Sequence[int]) -> int:
@@ -124,12 +136,10 @@ class _Table:
         most = min(loss.standard_error, self.noise(best), MOST_GIVEN_UP * max(self.gain(best), 0.0))
         return loss.mean <= max(most, 0.0)
 
-    def simplest(self, indices: Sequence[int]) -> int:
-        """The simplest that is as good as the best of them, and below no simpler one."""
-        best = self.leader(indices)
-        near = [index for index in indices if self.as_good(best, index)]
-        # The leader is dominated by nobody, so that someone is always left.
-        front = [index for index in near if not any(self._dominates(other, index) for other in indices)]
+    def simplest(self, near: Sequence[int], eligible: Sequence[int]) -> int:
+        """The simplest of those that are as good as the best, and below no simpler one that is eligible."""
+        # The leader is among them and dominated by nobody, so that someone is always left.
+        front = [index for index in near if not any(self._dominates(other, index) for other in eligible)]
         return min(front, key=lambda index: (self.complexity[index], -self.means[index]))
 
     def _dominates(self, one: int, other: int) -> bool:
