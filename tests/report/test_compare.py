@@ -328,9 +328,7 @@ def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
         f"HuberRegressor was left out: {spent}",
         f"There was no time left for a closer look at the columns: {spent}",
     )
-    with pytest.raises(
-        ReportError, match="fitted: LinearRegression and HuberRegressor were left out"
-    ):
+    with pytest.raises(ReportError, match="fitted: LinearRegression and HuberRegressor were left out"):
         compare(table(X, y), budget=0.5, **options)
 
 
