@@ -303,8 +303,8 @@ def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}  # the simplest is tried first
     assert comparison.skipped == (
         "KMedoids was left out: the 8.5 s of --budget were spent.",
-        "There was no time left for asking whether there are groups at all (gap statistic) and the eigengap: "
-        "the 8.5 s of --budget were spent.",
+        "There was no time left for the gap statistic, the eigengap and tables without groups to compare "
+        "with: the 8.5 s of --budget were spent.",
     )
     assert comparison.gap is comparison.eigengap is None
     assert events[-1][:2] == ("KMedoids", "left out")

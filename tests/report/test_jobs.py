@@ -211,7 +211,11 @@ def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
     comparison = compare(mixed_table(rng, 40), budget=4.5, jobs=2, **options)
     # The simple ones are tried first.
     assert {candidate.name for candidate in comparison.candidates} == {"Baseline", "LinearRegression"}
-    assert comparison.skipped == ("HuberRegressor was left out: the 4.5 s of --budget were spent.",)
+    spent = "the 4.5 s of --budget were spent."
+    assert comparison.skipped == (
+        f"HuberRegressor was left out: {spent}",
+        f"There was no time left for a closer look at the columns: {spent}",
+    )
 
 
 @pytest.mark.parametrize("jobs", [0, -2])

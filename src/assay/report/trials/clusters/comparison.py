@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -272,13 +272,11 @@ CRITERIA_ROWS = 1000
 """Rows that the gap statistic and the eigengap are measured on."""
 
 N_REFERENCES = 10
-
 TOLD = {
-    "gap": "asking whether there are groups at all (gap statistic)",
-    "chance": "asking whether there are groups at all (tables without groups)",
+    "gap": "the gap statistic",
     "eigengap": "the eigengap",
+    "chance": "tables without groups to compare with",
 }
-"""What is asked beside the silhouettes, in words."""
 
 
 def compare_clusterings(
@@ -301,11 +299,8 @@ def compare_clusterings(
     ordered = ranked(candidates, skipped)
     selections: dict[str, Any] = {}
     with suppress(KeyboardInterrupt):  # the methods are done: what they found is kept
-        asked: dict[str, Callable[[int], Any]] = {
-            "gap": partial(select_number, encoded, "gap"),
-            "chance": partial(chance_of, encoded),
-            "eigengap": partial(select_number, encoded, "eigengap"),
-        }
+        asked: dict[str, Any] = {name: partial(select_number, encoded, name) for name in ("gap", "eigengap")}
+        asked["chance"] = partial(chance_of, encoded)
         if encoded.metric != "euclidean":  # words have no gap statistic
             del asked["gap"]
         for criterion, ask in asked.items():
