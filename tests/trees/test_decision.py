@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
@@ -297,6 +297,22 @@ def test_probabilities_and_log_odds_are_sums_over_the_cells(flowers):
     p = two.predict_proba(X)[:, 1]
     with np.errstate(divide="ignore"):
         assert_allclose(two.log_odds(X), np.log(p) - np.log(1 - p))
+
+
+def test_levels_become_their_codes_and_what_is_no_level_is_missing(rng):
+    """Levels 0, 1, 2, … (of the first column), others, and so many that some share a code."""
+    many = rng.permutation(600)[:500].astype(float)
+    X = np.column_stack([np.arange(500) % 7, rng.choice([2.0, 5.5, -1.0], 500), many, rng.normal(size=500)])
+    columns = DecisionTreeRegressor(categorical_features=[0, 1, 2]).fit(X, X.sum(axis=1)).columns_
+    asked = np.concatenate([X, [[-1.0, 0.0, 0.5, 1.0], [7.0, np.nan, -3.0, 2.0], [2.5, 5.5, 601.0, np.nan]]])
+    codes = columns.levels_as_codes(asked)
+    for j in range(3):
+        part = slice(columns.offsets[j], columns.offsets[j + 1])
+        code = dict(zip(columns.low[part], columns.shared[part], strict=True))
+        assert_array_equal(codes[:, j], [code.get(value, np.nan) for value in asked[:, j]])
+    assert_array_equal(codes[:, 3], asked[:, 3])
+    assert np.isnan(codes[500:, 0]).all()
+    assert columns.shared[columns.offsets[2] : columns.offsets[3]].max() < 499
 
 
 def test_boxes_hold_their_rows_with_gaps_and_levels(with_gaps):

@@ -141,6 +141,14 @@ class Columns:
             table[j, : last - begin] = self.cuts[begin:last]
         return table
 
+    @cached_property
+    def _usual(self) -> NDArray[np.bool_]:
+        """The categories whose levels are 0, 1, 2, … and their own codes, which are looked at all at once."""
+        counts, usual = np.diff(self.offsets), self.categorical.copy()
+        codes = np.arange(len(self.low)) - np.repeat(self.offsets[:-1], counts)
+        usual[np.repeat(np.arange(len(counts)), counts)[(self.low != codes) | (self.shared != codes)]] = False
+        return usual
+
     def of_categories(self) -> Columns:
         """The columns of categories alone; the others keep their places and lose their values."""
         kept = np.repeat(self.categorical, np.diff(self.offsets))
@@ -152,8 +160,11 @@ class Columns:
         """The rows with levels of categories replaced by their codes, NaN where unknown."""
         if not self.categorical.any():
             return X
-        X = np.array(X, dtype=np.float64)
-        for j in np.flatnonzero(self.categorical):
+        X, usual = np.array(X, dtype=np.float64), self._usual
+        given = X[:, usual]
+        known = (given >= 0) & (given < np.diff(self.offsets)[usual]) & (given == np.floor(given))
+        X[:, usual] = np.where(known, given, np.nan)
+        for j in np.flatnonzero(self.categorical & ~usual):
             part = slice(self.offsets[j], self.offsets[j + 1])
             levels = self.low[part]
             places = np.minimum(np.searchsorted(levels, X[:, j]), max(len(levels) - 1, 0))
