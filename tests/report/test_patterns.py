@@ -84,5 +84,5 @@ def test_a_method_that_is_unsure_of_itself_does_not_widen_the_scale():
     best = SimpleNamespace(is_baseline=False, score=0.5, standard_error=0.02, sign=1)
     unsure = SimpleNamespace(is_baseline=False, score=-0.2, standard_error=3.0, sign=1)
     scale = scale_of([best, baseline, unsure])
-    room = 0.04 * 2.0  # beside half as far again as the best is above the baseline, both ways
-    assert (scale.low, scale.high) == pytest.approx((-0.75 - room, 1.25 + room))
+    room = 0.04 * 1.2  # beside half of what the best is above the baseline, beyond all scores on both sides
+    assert (scale.low, scale.high) == pytest.approx((-0.45 - room, 0.75 + room))

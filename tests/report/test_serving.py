@@ -208,6 +208,14 @@ def test_a_body_that_asks_nothing_is_a_sentence(number, body, sentence):
     assert sentence in answer["error"]
 
 
+def test_a_day_may_be_written_without_hyphens_as_in_the_table_of_the_fit(number, folder):
+    _, rows = rows_of(number, folder, 1)
+    answers = [
+        send(number, {"rows": [{**rows[0], "day": day}]}) for day in ("2024-02-01", "20240201", 20240201)
+    ]
+    assert answers[0] == answers[1] == answers[2]
+
+
 @pytest.mark.parametrize(
     ("column", "value", "sentence"),
     [
@@ -215,7 +223,7 @@ def test_a_body_that_asks_nothing_is_a_sentence(number, body, sentence):
         ("age", True, "must hold numbers. Got 'True'"),
         ("age", [1], "must be a number"),
         ("day", "soon", "must hold dates. Got 'soon'"),
-        ("day", 20240201, "must hold dates. Got '20240201'"),  # no nanoseconds since 1970
+        ("day", 1706745600, "must hold dates. Got '1706745600'"),  # no seconds since 1970
         ("day", True, "must hold dates"),
     ],
 )

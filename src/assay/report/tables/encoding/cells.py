@@ -111,15 +111,16 @@ def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
     return np.where(moments.isna(), np.nan, microseconds / (1e6 * SECONDS_OF_DAY))
 
 
-NUMBERS = ("integer", "floating", "mixed-integer", "mixed-integer-float", "boolean")
-"""Kinds of values that tell no day by themselves."""
+NUMBERS = ("integer", "floating", "mixed-integer", "mixed-integer-float", "decimal")
+"""Kinds of values that tell no day by themselves, unless they are written as 20240206 is."""
 
 
 def read_days(values: pd.Series[Any], column: Column) -> NDArray:
     """A column of dates as days since 1970; a sentence where it holds numbers, or values and no date."""
-    days = days_of(values, day_first=column.day_first)
-    wrong = pd.api.types.infer_dtype(values, skipna=True) in NUMBERS or np.isnan(days).all()
-    words = read_words(values if wrong else values.iloc[:0]).dropna()
-    if len(words):
-        raise ReportError(f"Column {column.name!r} must hold dates. Got {words.iloc[0]!r} instead.")
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    truths = kind == "boolean"
+    days = np.full(len(values), np.nan) if truths else days_of(values, day_first=column.day_first)
+    strays = [word for word in np.array(words_of(values), dtype=object)[np.isnan(days)] if word is not None]
+    if strays and (truths or kind in NUMBERS or np.isnan(days).all()):
+        raise ReportError(f"Column {column.name!r} must hold dates. Got {strays[0]!r} instead.")
     return days
