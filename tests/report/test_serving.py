@@ -214,6 +214,7 @@ def test_a_day_may_be_written_without_hyphens_as_in_the_table_of_the_fit(number,
         send(number, {"rows": [{**rows[0], "day": day}]}) for day in ("2024-02-01", "20240201", 20240201)
     ]
     assert answers[0] == answers[1] == answers[2]
+    assert answers[0][0] == 200
 
 
 @pytest.mark.parametrize(
