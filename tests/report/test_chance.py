@@ -74,7 +74,9 @@ def test_a_skewed_column_has_no_groups_and_it_is_said_why(rng):
     assert found.recommended.score > 0.5
     found = dataclasses.replace(found, gap=None)  # which may say one group, too
     assert found.headline.startswith("No clear groups in made: the best split, into ")
-    told = f"up to a silhouette of {found.chance.without_groups:.2f}, here {found.chance.own:.2f}."
+    told = (
+        f"k-means reaches up to {found.chance.without_groups:.2f} on them, and {found.chance.own:.2f} here."
+    )
     assert any(told in remark for remark in found.remarks)
 
 

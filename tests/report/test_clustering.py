@@ -90,7 +90,7 @@ def test_every_method_finds_separate_groups(four_groups):
 
 def test_clusters_of_us_arrests(clustering):
     assert clustering.headline == "No clear groups in us_arrests: the best split, into 2, has silhouette 0.41"
-    assert "k-means splits tables without groups" in words(clustering)
+    assert "tables without groups, whose columns have the same tails" in words(clustering)
     assert clustering.best.name == clustering.recommended.name == "KMeans"
     assert clustering.recommended.parameters == {"n_clusters": 2}
     scan = clustering.recommended.scan
@@ -527,7 +527,7 @@ def test_independent_numbers_and_words_are_no_groups(seed):
     comparison = compare(table(frame), methods=("KMeans",))
     assert comparison.recommended.score > 0.25  # a line cut into pieces has silhouettes that look like groups
     assert comparison.headline.startswith("No clear groups in made")
-    assert "k-means splits tables without groups" in words(comparison)
+    assert "tables without groups, whose columns have the same tails" in words(comparison)
 
 
 def test_groups_that_repeat_a_column_are_said_to(rng):

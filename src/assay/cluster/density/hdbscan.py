@@ -118,7 +118,7 @@ class HDBSCAN(base.ReachClusterer):
         "cluster_selection_epsilon": parameters.real(at_least=0.0),
         "allow_single_cluster": parameters.boolean,
     }
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=3, max_rows=10_000)
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=3, max_rows=10_000, max_pairs=2 * 10**11)
 
     def __init__(
         self,

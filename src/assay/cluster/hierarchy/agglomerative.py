@@ -127,7 +127,7 @@ class AgglomerativeClustering(HierarchicalClusterer):
         "distance_threshold": parameters.real(at_least=0.0) | parameters.nothing,
         "scaled_threshold": parameters.real(above=0.0) | parameters.nothing,
     }
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_rows=10_000)
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_rows=10_000, max_pairs=2 * 10**11)
 
     cluster_centers_: NDArray
 

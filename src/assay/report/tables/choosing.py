@@ -201,7 +201,7 @@ def _of_days(name: str, values: pd.Series) -> list[str]:
 def _few_marks(task: Task, n_rows: int, columns: tuple[Column, ...]) -> list[str]:
     """A sentence where there are so many columns of words that fewer levels than usual are told apart."""
     used = [column for column in columns if column.learnable]
-    most = n_marked_levels(n_rows, used)
+    most = n_marked_levels(n_rows, used, distances=task == "clustering")
     concerned = sum(column.kind == "categorical" and len(column.levels) > most for column in used)
     if most == MAX_LEVELS or not concerned:
         return []

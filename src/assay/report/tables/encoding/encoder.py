@@ -194,6 +194,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['age', 'age missing', 'town = Nice']
     """
 
+    _distances: ClassVar[bool] = False  # whether the marks of words are for distances between rows
+
     def __init__(self, columns: Sequence[Column] = ()) -> None:
         self.columns = columns
 
@@ -225,7 +227,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.codes_ = [
             known.get(place) or self._learnt(cells(X, column), column) for place, column in enumerate(used)
         ]
-        most = n_marked_levels(len(X), used)
+        most = n_marked_levels(len(X), used, distances=self._distances)
         if most < MAX_LEVELS:
             marked = (LevelCode, ShareCode)
             self.codes_ = [code.limited(most) if isinstance(code, marked) else code for code in self.codes_]
@@ -333,6 +335,8 @@ class ClusterEncoder(TableEncoder):
     >>> encoder.metric_, float(np.abs(Z[0, :2] - Z[1, :2]).sum())  # two towns
     ('cityblock', 1.0)
     """
+
+    _distances = True
 
     def _learn(self, X: pd.DataFrame) -> NDArray:
         words = any(column.kind in NOMINAL for column in self._used())

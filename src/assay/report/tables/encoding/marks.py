@@ -28,17 +28,27 @@ class Levels:
         return self.levels + self.rare
 
 
-def n_marked_levels(n_rows: int, columns: Sequence[Column]) -> int:
+NUMBERS_OF_DISTANCES = 2e7
+"""Rows times marks, what distances between rows are made of: beyond, fewer levels are marked there."""
+
+
+def n_marked_levels(n_rows: int, columns: Sequence[Column], *, distances: bool = False) -> int:
     """How many levels of each category have a mark of their own in a table of so many rows.
+
+    The marks are for sums over rows, or for `distances` between them.
 
     Examples
     --------
     >>> words = Column("town", "categorical", 0, 40)
     >>> [n_marked_levels(2000, [words] * count) for count in (100, 500, 2000)]
     [30, 20, 5]
+    >>> n_marked_levels(10_000, [words] * 1000), n_marked_levels(10_000, [words] * 1000, distances=True)
+    (4, 3)
     """
     n_columns = sum(column.kind == "categorical" for column in columns)
     if not n_columns or not n_rows:
         return MAX_LEVELS
     most = np.sqrt(WORK_OF_MARKS / n_rows) / n_columns
+    if distances:
+        most = min(most, NUMBERS_OF_DISTANCES / n_rows / n_columns)
     return int(np.clip(most, FEWEST_LEVELS, MAX_LEVELS))

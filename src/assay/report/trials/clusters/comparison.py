@@ -192,9 +192,9 @@ class ClusteringComparison(Comparison):
         strength, said = strength_of(self.chosen.score), ""
         if self.chance is not None and self.chance.explains:
             said = (
-                "k-means splits tables without groups, whose columns have such tails and go together as "
-                f"much, as well: up to a silhouette of {self.chance.without_groups:.2f}, "
-                f"here {self.chance.own:.2f}"
+                "tables without groups, whose columns have the same tails and go together as much, are split "
+                f"as well: k-means reaches up to {self.chance.without_groups:.2f} on them, and "
+                f"{self.chance.own:.2f} here"
             )
         if self._gap_finds_one:
             said = "rows drawn without any groups are split about as well: the gap statistic says 1"
