@@ -175,7 +175,7 @@ class Audit:
             ),
             (rf"(.*) is the best single model; (.*) gains {n} ± {n} on it\.", self.stacked),
             (
-                rf"Its 90 % intervals(, .*,)? held {n} % of unseen rows(, fewer[^;]*|, more[^;]*)?; they are "
+                rf"Its 90% intervals(, .*,)? held {n}% of unseen rows(, fewer[^;]*|, more[^;]*)?; they are "
                 rf"{n} wide on average\.",
                 self.held,
             ),
@@ -185,12 +185,12 @@ class Audit:
             ),
             (r"(.*) names classes without a probability\.", lambda name: self.chosen.probabilities is None),
             (
-                rf"{n} % of the rows are '(.*)', which flatters .* right in {n} % of cases; --metric .*\.",
+                rf"{n}% of the rows are '(.*)', which flatters .* right in {n}% of cases; --metric .*\.",
                 self.flattered,
             ),
             (
-                rf"Labels look noisy: of the half of the rows that (.*) is surest of, {n} % have another "
-                rf"class, hardly fewer where it is surest\. (.*) puts {n} % of its weight on these {n} of "
+                rf"Labels look noisy: of the half of the rows that (.*) is surest of, {n}% have another "
+                rf"class, hardly fewer where it is surest\. (.*) puts {n}% of its weight on these {n} of "
                 rf"{n} rows, most on rows (.*)\.",
                 self.noisy,
             ),

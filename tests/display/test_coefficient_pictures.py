@@ -36,7 +36,7 @@ def test_least_squares_shows_its_intervals(table):
     np.testing.assert_allclose(shown.intervals[0], expected)
     order = np.argsort(np.abs(model.coef_))
     np.testing.assert_allclose(whiskers(shown.ax_), expected[order])
-    assert shown.ax_.get_title() == "coefficients, with 95 % intervals"
+    assert shown.ax_.get_title() == "coefficients, with 95% intervals"
 
 
 def test_several_targets_have_their_own_intervals(table):

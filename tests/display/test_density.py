@@ -41,7 +41,7 @@ def test_the_curve_has_its_band_and_a_rug(model):
         corners = band.get_paths()[0].vertices
         interval = model.pdf_interval(np.asarray(x)[:, None])
         assert_allclose(corners[:, 1].max(), interval.high.max())
-        assert "95 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
+        assert "95% interval" in [text.get_text() for text in ax.get_legend().get_texts()]
     assert ax.get_xlabel() == "x0"
 
 
@@ -70,7 +70,7 @@ def test_the_criterion_stands_beside_the_truth():
 
 def test_what_is_no_row_and_what_is_no_bias_is_said():
     wide = KernelDensity(bandwidth=1.0).fit(X).plot()
-    assert "95 % interval, bias not included" in [text.get_text() for text in wide.get_legend().get_texts()]
+    assert "95% interval, bias not included" in [text.get_text() for text in wide.get_legend().get_texts()]
     drawn = BinnedKernelDensity().fit(X).plot()
     assert line(drawn, "drawn from the model").get_ydata()[0] < 0
 

@@ -71,7 +71,7 @@ def test_a_curve_shows_points_fit_and_interval(curve):
     ax = model.plot(X, y)
     x, fitted = ax.lines[0].get_data()
     assert_allclose(fitted, model.predict(np.asarray(x)[:, None]))
-    assert "90 %" in ax.get_title()
+    assert "90%" in ax.get_title()
     penalised = SplineRegression(8, alpha=1.0).fit(X, y).plot(X, y)
     assert penalised.get_title() == "fitted curve"
     several = SplineRegression(8).fit(X, np.column_stack([y, -y])).plot(X, kind="curve")

@@ -142,7 +142,7 @@ def test_coefficients_are_named_and_in_order_of_size(linear):
 def test_many_coefficients_are_cut_to_the_largest(rng):
     X = rng.normal(size=(60, 40))
     ax = LinearRegression().fit(X, X[:, 0]).plot()
-    assert ax.get_title() == "the 20 largest of 40 coefficients, with 95 % intervals"
+    assert ax.get_title() == "the 20 largest of 40 coefficients, with 95% intervals"
     assert tick_labels(ax.yaxis)[-1] == "x0"
 
 

@@ -217,14 +217,14 @@ def test_intervals_that_break_their_promise_are_told(rng):
     y = X[:, 0] + rng.normal(size=300)
     comparison = compare(table(X, y), methods=("LinearRegression",), repeats=1)
     chosen = comparison.recommended
-    said = f"Its 90 % intervals held {100 * chosen.intervals.held:.1f} % of unseen rows"
+    said = f"Its 90% intervals held {100 * chosen.intervals.held:.1f}% of unseen rows"
     assert any(remark.startswith(said) for remark in comparison.remarks)
     # Two standard errors of a share of 300 rows are 3.5 %.
     for held in (0.86, 0.87, 0.93, 0.94):
         measured = replace(chosen, intervals=chosen.intervals._replace(held=held))
         others = [item for item in comparison.candidates if item is not chosen]
         (remark,) = of_intervals(replace(comparison, candidates=(measured, *others)))
-        assert f"held {100 * held:.1f} % of unseen rows" in remark
+        assert f"held {100 * held:.1f}% of unseen rows" in remark
         assert ("fewer than they promise" in remark) == (held == 0.86)
         assert ("more than they need to" in remark) == (held == 0.94)
     other = compare(table(X, y), methods=("Ridge",), repeats=1)

@@ -58,8 +58,8 @@ def test_the_target_comes_first_and_every_column_is_described(customers):
     assert [line[0] for line in lines] == ["churn (target)", "age", "income", "town", "size", "since"]
     by_name = {line[0]: line[1:] for line in lines}
     assert by_name["churn (target)"][0] == "classes"
-    assert by_name["age"][:2] == ["numeric", "20 (10 %)"]
-    assert by_name["town"][1] == "3 (1.5 %)"
+    assert by_name["age"][:2] == ["numeric", "20 (10%)"]
+    assert by_name["town"][1] == "3 (1.5%)"
     assert by_name["town"][2] == "3"
     assert by_name["size"][0] == "ordinal"
     assert by_name["size"][4].startswith("small (")
@@ -185,7 +185,7 @@ def test_classes_of_unequal_size_and_long_tails_are_told(rng):
     frame = pd.DataFrame({"x": rng.normal(size=200)})
     rare = np.repeat(["no", "yes"], [190, 10])
     (told,) = target_remarks(Data.from_frame(frame, rare), "classification")
-    assert told == "The classes are of unequal size: 95 % of the rows are 'no', 5 % are 'yes'."
+    assert told == "The classes are of unequal size: 95% of the rows are 'no', 5% are 'yes'."
     assert target_remarks(Data.from_frame(frame, np.repeat(["no", "yes"], 100)), "classification") == ()
     prices = np.exp(1.5 * rng.normal(size=200))
     (told,) = target_remarks(Data.from_frame(frame, prices, target="price"), "regression")

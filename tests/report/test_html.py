@@ -301,7 +301,7 @@ def test_the_command_that_reproduces_it_says_every_choice(tmp_path, monkeypatch,
 def test_the_intervals_of_a_regression_are_told_with_what_they_held(regression, regression_page):
     sections = {section["id"]: section["text"] for section in Page(regression_page).sections}
     for rank, candidate in enumerate(regression.candidates):
-        told = f"held {100 * candidate.intervals.held:.1f} % of "
+        told = f"held {100 * candidate.intervals.held:.1f}% of "
         whose = (
             "the rows that the models had not seen" if candidate is regression.recommended else "unseen rows"
         )

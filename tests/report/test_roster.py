@@ -180,7 +180,7 @@ def test_few_rows_and_a_common_class_are_told(rng):
     small = compare(table(X, y), methods=("LinearSVC",), folds=3, repeats=1)
     said = " ".join(small.remarks)
     assert "With 60 rows, another sample could well rank the methods otherwise." in said
-    assert "90 % of the rows are 'no', which flatters the accuracy" in said
+    assert "90% of the rows are 'no', which flatters the accuracy" in said
     assert "LinearSVC names classes without a probability." in said
 
 

@@ -80,7 +80,7 @@ class LandmarkSpectrumDisplay(Display):
     >>> import numpy as np
     >>> from assay.display import LandmarkSpectrumDisplay
     >>> LandmarkSpectrumDisplay(np.array([3.0, 1.0, 1e-18]), 2, 0.1).plot().ax_.get_title()
-    '2 of 3 eigenvalues inverted, 10 % of the trace lost'
+    '2 of 3 eigenvalues inverted, 10% of the trace lost'
     """
 
     values: NDArray
@@ -98,7 +98,7 @@ class LandmarkSpectrumDisplay(Display):
         if self.rank < len(self.values):
             ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=DASHES)
         ax.set_yscale("log")
-        lost = f"{100 * max(self.trace_error, 0.0):.2g} % of the trace lost"
+        lost = f"{100 * max(self.trace_error, 0.0):.2g}% of the trace lost"
         words = f"{self.rank} of {len(self.values)} eigenvalues inverted, {lost}"
         caption(ax, "number", "eigenvalue over the largest", words)
 

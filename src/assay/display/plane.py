@@ -114,7 +114,7 @@ class PrincipalPlaneDisplay(Display):
     >>> display.PrincipalPlaneDisplay.from_rows(datasets.diabetes().X).share.round(2)
     array([0.4 , 0.15])
     >>> display.plot_principal_plane(*datasets.diabetes(return_X_y=True)).get_xlabel()
-    'first component (40 % of the variance)'
+    'first component (40% of the variance)'
     """
 
     scores: NDArray

@@ -127,7 +127,7 @@ class InitsDisplay(Display):
     excess : array of shape (n_inits, n_seeds)
         Inertias over the smallest of all fits, minus 1.
     success : array of shape (n_inits,)
-        Share of the seeds that end within 0.1 % of it.
+        Share of the seeds that end within 0.1% of it.
     n_iter : array of shape (n_inits,)
         Mean number of iterations.
 
@@ -170,12 +170,12 @@ class InitsDisplay(Display):
             ax.scatter(excess[line], line + scatter[line], s=16, color=color, alpha=0.6, linewidths=0.0)
             median = float(np.median(excess[line]))
             ax.plot([median, median], [line - 0.34, line + 0.34], color=INK, linewidth=2.2)
-            words = f"{self.success[line]:.0%} within 0.1 %, {self.n_iter[line]:.1f} iterations"
+            words = f"{self.success[line]:.0%} within 0.1%, {self.n_iter[line]:.1f} iterations"
             look = {"ha": "right", "va": "baseline", "fontsize": 8.5, "color": FAINT_INK}
             write_beside(words, (1.0, line), ax, by=(-4, 26), xycoords=("axes fraction", "data"), **look)
         ax.set_yticks(range(n_inits), self.inits)
         ax.set_ylim(n_inits - 0.4, -0.6)
-        ax.xaxis.set_major_formatter("{x:.3g} %")
+        ax.xaxis.set_major_formatter("{x:.3g}%")
         ax.grid(visible=False, axis="y")
         title = f"where k-means ends, {excess.shape[1]} seeds each"
         ax.set(xlabel="inertia above the smallest of all", title=title)

@@ -34,7 +34,7 @@ class DensityCurveDisplay(Display):
     ----------
     grid, pdf : arrays of shape (n_points,)
     low, high : arrays of shape (n_points,) or None
-        Band of 95 % intervals, where the model has them.
+        Band of 95% intervals, where the model has them.
     rug : array of shape (n_rows,)
         The rows shown.
     band_name, rug_name, name, title : str
@@ -69,7 +69,7 @@ class DensityCurveDisplay(Display):
         rows = _rows_of(estimator, X)[:, 0]
         margin = MARGIN * (float(np.ptp(rows)) or 1.0)
         grid = np.linspace(rows.min() - margin, rows.max() + margin, N_POINTS)
-        low, high, band = None, None, "95 % interval"
+        low, high, band = None, None, "95% interval"
         if hasattr(estimator, "pdf_interval"):
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", UserWarning)
@@ -172,7 +172,7 @@ class StepsDisplay(Display):
     def _collect(cls, estimator: Any, X: Any, y: Any, *, column: int = 0, feature_names: Any = None) -> Self:
         names = column_names(estimator, X, feature_names, estimator.n_features_in_)
         part = slice(estimator.offsets_[column], estimator.offsets_[column + 1])
-        title = f"{100 * estimator.coverage:g} % band of half-width {estimator.half_width_:.3f}"
+        title = f"{100 * estimator.coverage:g}% band of half-width {estimator.half_width_:.3f}"
         values = estimator.jumps_[part], estimator.heights_[part], float(estimator.half_width_)
         return cls(*values, names[column], title)
 

@@ -156,7 +156,7 @@ ROWS_PER_INCH = 5.8
 
 
 class CoefficientsDisplay(Display):
-    """Coefficients of a linear model, the largest first, with 95 % intervals where it has inference.
+    """Coefficients of a linear model, the largest first, with 95% intervals where it has inference.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class CoefficientsDisplay(Display):
         else:
             self._draw_bars(order, names, groups, ax)
             if self.intervals is not None:
-                whiskers = f", with {LEVEL:.0%} intervals".replace("%", " %")
+                whiskers = f", with {LEVEL:.0%} intervals"
         some = f"the {order.size} largest of {n_features} coefficients"
         ax.set_title((some if order.size < n_features else "coefficients") + whiskers)
 

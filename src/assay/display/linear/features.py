@@ -111,7 +111,7 @@ class CurveDisplay(Display, needs=("X",)):
     grid : array of shape (n_points,)
     fitted : array of shape (n_points, n_targets)
     interval : array of shape (n_points, 2) or None
-        90 % interval of the mean, where the model has one.
+        90% interval of the mean, where the model has one.
     x : array of shape (n_rows,)
         The rows shown.
     observed : array of shape (n_rows, n_targets) or None
@@ -162,7 +162,7 @@ class CurveDisplay(Display, needs=("X",)):
         title = "fitted curve"
         if self.interval is not None:
             ax.fill_between(self.grid, *self.interval.T, color=PALETTE[0], alpha=0.18, linewidth=0)
-            title = "fitted curve and 90 % interval of the mean"
+            title = "fitted curve and 90% interval of the mean"
         for k, values in enumerate(self.fitted.T):
             ax.plot(self.grid, values, color=PALETTE[k % len(PALETTE)], label=f"target {k}")
         if several:

@@ -215,7 +215,7 @@ class NeighborDistanceDisplay(Display):
             look: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "color": ACCENT}
             write_beside(f"r = {self.radius:g}", (0.0, self.radius), ax, by=(4, 3), **look)
         whole_numbers(ax)
-        caption(ax, "number of the neighbour", "distance (median, 5 % to 95 %)", self.title)
+        caption(ax, "number of the neighbour", "distance (median, 5% to 95%)", self.title)
 
 
 class BandwidthDisplay(Display):

@@ -77,7 +77,7 @@ class ImportanceDisplay(Display):
     names : list of str
         Columns, the most important first.
     importances, lower, upper : arrays of shape (n_columns,)
-        With the ends of 95 % intervals.
+        With the ends of 95% intervals.
     noise : float or None
         Importance of a column drawn at random, in a forest grown anew with it.
     measure, title : str
@@ -123,7 +123,7 @@ class ImportanceDisplay(Display):
         names = column_names(estimator, X, feature_names, len(result.importances))
         order = np.argsort(-result.importances, kind="stable")[:MAX_BARS]
         lower, upper = result.conf_int()[order].T
-        title = f"mean over {len(result.each)} members, 95 % intervals"
+        title = f"mean over {len(result.each)} members, 95% intervals"
         means = result.importances[order]
         return cls([names[j] for j in order], means, lower, upper, noise, label, title)
 

@@ -68,7 +68,7 @@ def target_remarks(data: Data, task: Task) -> tuple[str, ...]:
     >>> frame = pd.DataFrame({"x": np.arange(20.0) ** 2})
     >>> data = Data.from_frame(frame, np.repeat(["no", "yes"], [18, 2]), target="churn")
     >>> target_remarks(data, "classification")[0]
-    "The classes are of unequal size: 90 % of the rows are 'no', 10 % are 'yes'."
+    "The classes are of unequal size: 90% of the rows are 'no', 10% are 'yes'."
     """
     if data.y is None:
         return ()
@@ -136,10 +136,10 @@ def share_of(part: int, whole: int) -> str:
     Examples
     --------
     >>> share_of(1, 3), share_of(1, 200), share_of(5, 100)
-    ('33 %', '0.5 %', '5 %')
+    ('33%', '0.5%', '5%')
     """
     share = 100 * part / whole
-    return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.2g} %"
+    return f"{share:.0f}%" if share >= 10 or share == round(share) else f"{share:.2g}%"
 
 
 MAX_SUMMARY_COLUMNS = 60

@@ -152,10 +152,10 @@ HOW_REGRESSION = (
     *HOW_FOLDS,
     "R² is 1 − (squared error) / (squared error of the fold's mean), averaged over the splits; a fold of one "
     "value counts 0.",
-    "Coverage is the share of unseen rows that the 90 % prediction intervals held. A method without "
+    "Coverage is the share of unseen rows that the 90% prediction intervals held. A method without "
     "intervals of its own gets them from its residuals on other folds; boosting keeps these residuals, "
     "and its own intervals are made of them. Other intervals of a method's own are stretched, or drawn in, "
-    "until they hold 90 % of the rows of the other folds.",
+    "until they hold 90% of the rows of the other folds.",
     *HOW_NOISE,
 )
 HOW_CLASSIFICATION = (

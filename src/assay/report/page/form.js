@@ -22,9 +22,9 @@ async function ask() {
   if (first.classes) tell(`one of: ${first.classes.join(", ")}, ${form.dataset.share} of the time`);
   const shares = Object.entries(first.probabilities ?? {}).sort((one, other) => other[1] - one[1]);
   const rest = shares.length > MOST + 1 ? shares.splice(MOST) : [];
-  for (const [name, share] of shares) tell(`${name}: ${(100 * share).toFixed(1)} %`);
+  for (const [name, share] of shares) tell(`${name}: ${(100 * share).toFixed(1)}%`);
   const together = rest.reduce((sum, [, share]) => sum + share, 0);
-  if (rest.length) tell(`the other ${rest.length} together: ${(100 * together).toFixed(1)} %`);
+  if (rest.length) tell(`the other ${rest.length} together: ${(100 * together).toFixed(1)}%`);
   for (const note of said.notes) tell(note);
 }
 form.addEventListener("input", ask);

@@ -194,8 +194,8 @@ def _words(comparison: Comparison, candidate: Candidate) -> str:
     columns, intervals = measures_shown(comparison), candidate.intervals
     if intervals is not None:
         share, held = (
-            f"{intervals.coverage:.0%}".replace("%", " %"),
-            f"{100 * intervals.held:.1f} %",
+            f"{intervals.coverage:.0%}",
+            f"{100 * intervals.held:.1f}%",
         )
         width = shown(intervals.width, 3)
         told_of = (

@@ -35,7 +35,7 @@ def form_page(model: Pipeline, about: dict[str, Any], nonce: str) -> str:
         fields += f"<label>{breakable(column.name)}{_field(column, code, values[column.name])}</label>"
     target = about["target"] or "the group"
     rows = f", {about['n_rows']} rows" if about.get("n_rows") else ""
-    share = f"{100 * about['interval']:g} %" if about["interval"] else ""
+    share = f"{100 * about['interval']:g}%" if about["interval"] else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

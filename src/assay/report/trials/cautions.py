@@ -56,8 +56,8 @@ def of_intervals(comparison: Comparison) -> Iterator[str]:
     intervals = chosen.intervals
     if intervals is None or is_rounding(chosen.measures["RMSE"], comparison.data):
         return
-    meant = f"{intervals.coverage:.0%}".replace("%", " %")
-    held = f"held {100 * intervals.held:.1f} % of unseen rows"
+    meant = f"{intervals.coverage:.0%}"
+    held = f"held {100 * intervals.held:.1f}% of unseen rows"
     noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / len(comparison.data.X))
     if abs(intervals.held - intervals.coverage) > noise:
         fewer = intervals.held < intervals.coverage
@@ -91,8 +91,8 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
         balanced = chosen.measures["balanced accuracy"]
         commonest = short((data.classes or labels)[counts.argmax()])
         yield (
-            f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
-            f"the classes, it is right in {100 * balanced:.0f} % of cases{_other_metric(comparison)}."
+            f"{100 * share:.0f}% of the rows are {commonest!r}, which flatters the accuracy: averaged over "
+            f"the classes, it is right in {100 * balanced:.0f}% of cases{_other_metric(comparison)}."
         )
 
 
@@ -139,7 +139,7 @@ def of_labels(comparison: Comparison) -> Iterator[str]:
     names = joined([short(str(data.row_names[row])) if data.row_names else f"{row + 1}" for row in heaviest])
     yield (
         f"Labels look noisy: of the half of the rows that {judge.name} is surest of, "
-        f"{100 * rows.size / (2 * (len(data.y) // 4)):.1f} % have another class, hardly fewer where it is "
-        f"surest. {voting.name} puts {100 * weights[rows].sum():.0f} % of its weight on these {rows.size:,} "
+        f"{100 * rows.size / (2 * (len(data.y) // 4)):.1f}% have another class, hardly fewer where it is "
+        f"surest. {voting.name} puts {100 * weights[rows].sum():.0f}% of its weight on these {rows.size:,} "
         f"of {len(data.y):,} rows, most on {'' if data.row_names else 'rows '}{names}."
     )

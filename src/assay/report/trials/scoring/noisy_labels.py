@@ -21,7 +21,7 @@ def contradicting_rows(y: NDArray, shares: NDArray, labels: NDArray) -> NDArray[
 
     Where classes overlap, errors vanish as a model gets surer. Wrong labels are everywhere: among the quarter
     of the rows that it is surest of there are nearly as many as among the next quarter. Labels look noisy
-    where clearly more than 2 % of the surest quarter contradict, where clearly fewer than twice as many of
+    where clearly more than 2% of the surest quarter contradict, where clearly fewer than twice as many of
     the next quarter do, and where both together are less than half of what naming the commonest class would
     be wrong in: a model that is never sure says nothing about labels.
 

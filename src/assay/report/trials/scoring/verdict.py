@@ -161,7 +161,7 @@ class _Table:
 
 
 def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
-    """p-values corrected for their number: below 0.05 for a true hypothesis in 5 % of cases at most.
+    """p-values corrected for their number: below 0.05 for a true hypothesis in 5% of cases at most.
 
     Examples
     --------
