@@ -239,7 +239,7 @@ def test_where_initialisations_end_is_drawn():
         assert_allclose(bar[:, 0], np.median(excess[line]), atol=1e-12)
         assert bar[0, 1] < ax.get_yticks()[line] < bar[1, 1]
         share, steps = np.mean(excess[line] <= 0.1), found.n_iter[line].mean()
-        assert ax.texts[line].get_text() == f"{share:.0%} within 0.1 %, {steps:.1f} iterations"
+        assert ax.texts[line].get_text() == f"{share:.0%} within 0.1%, {steps:.1f} iterations"
     low, high = sorted(ax.get_xlim())
     assert low <= 0.0 <= excess.max() <= high
 

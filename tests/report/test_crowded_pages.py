@@ -263,7 +263,7 @@ def test_a_served_model_answers_on_a_page_as_wide_as_the_screen(browser, compari
         )
         assert beyond == []
     told = tab.locator("#beside li").all_text_contents()
-    shares = [float(line.split(": ")[1].removesuffix(" %")) for line in told if line.endswith(" %")]
+    shares = [float(line.split(": ")[1].removesuffix("%")) for line in told if line.endswith("%")]
     assert shares[:6] == sorted(shares[:6], reverse=True)
     assert len(shares) == 7
     assert sum(shares) == pytest.approx(100, abs=0.5)

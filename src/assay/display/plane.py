@@ -154,7 +154,7 @@ class PrincipalPlaneDisplay(Display):
         if self.values is not None:
             bar = ax.figure.colorbar(points, ax=ax, label=self.value_name)
             bar.outline.set_visible(False)
-        first, second = (f"{share:.0%}".replace("%", " %") for share in self.share)
+        first, second = (f"{share:.0%}" for share in self.share)
         xlabel, ylabel = f"first component ({first} of the variance)", f"second component ({second})"
         caption(ax, xlabel, ylabel, "rows in their principal plane")
 
