@@ -11,7 +11,8 @@ import pytest
 from assay.report import Comparison, Data, ReportError, choose_data, compare
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
-from assay.report.tables.encoding.cells import cells, words_of
+from assay.report.tables.encoding import cells as cells_of_tables
+from assay.report.tables.encoding.cells import cells, words_in
 from assay.report.tables.encoding.code_encoder import CodeEncoder
 from assay.report.tables.encoding.encoder import ClusterEncoder, NumericCode, TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
@@ -104,9 +105,9 @@ def test_numbers_are_encoded_as_one_column_at_a_time_would_be(rng):
 
 def test_words_are_read_once_for_every_encoding_and_say_the_same(rng):
     words = pd.Series([" a", "a ", None, "", 1, True, 1.0, 2.5, pd.NA, np.nan, "b", "None"], dtype=object)
-    assert words_of(words) == ["a", "a", None, None, "1", "True", "1", "2.5", None, None, "b", "None"]
-    assert words_of(words[[0, 1, 2, 3, 8, 9]]) == ["a", "a", None, None, None, None]
-    assert words_of(pd.Series([["x"], "y"], dtype=object)) == ["['x']", "y"]
+    assert words_in(words) == ["a", "a", None, None, "1", "True", "1", "2.5", None, None, "b", "None"]
+    assert words_in(words[[0, 1, 2, 3, 8, 9]]) == ["a", "a", None, None, None, None]
+    assert words_in(pd.Series([["x"], "y"], dtype=object)) == ["['x']", "y"]
     frame = pd.DataFrame({"mixed": [*words, *words], "size": ["small", "large ", None, "medium"] * 6})
     frame["town"] = rng.choice([" Lyon", "Lyon", "Nice"], 24)
     columns = describe_columns(frame)
@@ -117,6 +118,15 @@ def test_words_are_read_once_for_every_encoding_and_say_the_same(rng):
         again = kind(columns).fit(read)
         assert again.codes_ == encoder.codes_
         np.testing.assert_array_equal(again.transform(read), encoder.transform(frame))
+
+
+def test_dates_that_are_read_are_not_written_out_again(monkeypatch):
+    """Texts are asked for where no day was found: those of a million dates would take seconds per split."""
+    asked = []
+    monkeypatch.setattr(cells_of_tables, "words_in", lambda values: asked.append(len(values)) or [])
+    frame = pd.DataFrame({"day": [*pd.date_range("2024-01-01", periods=9), pd.NaT]})
+    TableEncoder(describe_columns(frame)).fit(frame)
+    assert sum(asked) <= 1
 
 
 def test_blanks_at_the_ends_do_not_make_another_value():

@@ -103,7 +103,8 @@ def as_texts(words: pd.Series[Any]) -> pd.Series[Any]:
     if pd.api.types.is_numeric_dtype(words.dtype):
         whole = words.where(words.isna() | ((words % 1 == 0) & (words.abs() < 1e15)))
         words = whole.astype("Int64").astype(object)
-    texts = [str(word).strip() if there else None for word, there in zip(words, words.notna(), strict=True)]
+    pairs = zip(words.tolist(), words.isna(), strict=True)
+    texts = [None if missing else str(word).strip() for word, missing in pairs]
     return pd.Series(texts, index=words.index, name=words.name, dtype=object)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -162,14 +163,14 @@ def truth(words: pd.Series[Any]) -> pd.Series[Any]:
 
 def _describe_texts(name: str, texts: pd.Series[Any], told: Callable[..., Column]) -> Column:
     """A column of texts, each without blanks at the ends."""
-    counts = frequencies(texts)
+    counts = Counter(texts)
     n_rows, n_distinct, lowered = len(texts), len(counts), {text.lower() for text in counts}
     if lowered <= TRUTHS.keys():
         return told("boolean")
     for scale in SCALES:
         if len(lowered) > 1 and lowered <= set(scale):
             order = {word: place for place, word in enumerate(scale)}
-            return told("ordinal", levels=tuple(sorted(counts, key=lambda word: order[word.lower()])))
+            return told("ordinal", levels=tuple(sorted(counts, key=lambda word: (order[word.lower()], word))))
     if not_dates(texts) is not None:
         return told("date", day_first=day_order(texts).day_first)
     names_rows = n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name))
@@ -178,7 +179,7 @@ def _describe_texts(name: str, texts: pd.Series[Any], told: Callable[..., Column
         return told("text", reason="it holds prose")
     if names_rows:
         return told("identifier", reason="it names the rows: nearly every value differs")
-    return told("categorical", levels=tuple(counts))
+    return told("categorical", levels=tuple(frequencies(texts)))
 
 
 def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:

@@ -23,8 +23,8 @@ def different(values: pd.Series[Any]) -> list[Any]:
 
 def texts_of(values: pd.Series[Any]) -> list[str]:
     """The values that are there as texts without blanks at the ends; an empty text is none."""
-    given = values.tolist() if values.notna().all() else values.dropna().tolist()
-    return [text for value in given if (text := str(value).strip())]
+    pairs = zip(values.tolist(), values.isna(), strict=True)
+    return [text for value, missing in pairs if not missing and (text := str(value).strip())]
 
 
 def frequencies(words: Iterable[str | None]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from assay.report.tables.checks.deciding import decides_beyond_chance, share_by_
 from assay.report.tables.checks.doubles import as_codes
 from assay.report.tables.checks.relations import standardised
 from assay.report.tables.data import SAMPLE_ROWS, Data, Task, sampled
-from assay.report.tables.encoding.cells import days_of, finite, level_places, words_of
+from assay.report.tables.encoding.cells import days_of, finite, level_places, words_in
 from assay.report.tables.schema import Column, truth
 from assay.report.wording import listed, short, signed
 from assay.rows import alone
@@ -205,7 +205,7 @@ def as_numbers(values: pd.Series[Any], column: Column) -> NDArray | None:
     if column.kind == "date":
         return days_of(values)
     if column.kind == "ordinal":
-        return level_places(words_of(values), column.levels)
+        return level_places(words_in(values), column.levels)
     return None
 
 

@@ -60,27 +60,17 @@ def finite(values: pd.Series[Any]) -> NDArray:
 
 def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
     """A column as texts without blanks at the ends, missing where there is nothing."""
-    return pd.Series(words_of(values), index=values.index, name=values.name, dtype=object)
+    return pd.Series(words_in(values), index=values.index, name=values.name, dtype=object)
 
 
-def words_of(values: pd.Series[Any]) -> list[str | None]:
+def words_in(values: pd.Series[Any]) -> list[str | None]:
     """The cells of a column as texts without blanks at the ends, None where there is nothing."""
-    given = values.tolist()
-    try:
-        different = set(given)
-    except TypeError:  # lists and other things that cannot be told apart
-        different = {0}
-    # Values of several types may be equal and read differently (1 and True), those of one type may not: each
-    # different one is read once.
-    if all(type(value) is str or _nothing(value) for value in different):
-        read = {value: None if _nothing(value) else _word(value) for value in different}
+    # Each different text is read once; values of several types may be equal and read differently (1, True).
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        given = values.tolist()
+        read = {value: None if pd.isna(value) else _word(value) for value in set(given)}
         return [read[value] for value in given]
-    words = values.astype(object).where(values.notna(), None)
-    return [_word(value) for value in words]
-
-
-def _nothing(value: Any) -> bool:
-    return value is None or value is pd.NA or (type(value) is float and value != value)
+    return [_word(value) for value in values.astype(object).where(values.notna(), None)]
 
 
 def level_places(words: Sequence[str | None], levels: Sequence[str], *, others: bool = False) -> NDArray:
@@ -120,7 +110,7 @@ def read_days(values: pd.Series[Any], column: Column) -> NDArray:
     kind = pd.api.types.infer_dtype(values, skipna=True)
     truths = kind == "boolean"
     days = np.full(len(values), np.nan) if truths else days_of(values, day_first=column.day_first)
-    strays = [word for word in np.array(words_of(values), dtype=object)[np.isnan(days)] if word is not None]
+    strays = [word for word in words_in(values[np.isnan(days)]) if word is not None]
     if strays and (truths or kind in NUMBERS or np.isnan(days).all()):
         raise ReportError(f"Column {column.name!r} must hold dates. Got {strays[0]!r} instead.")
     return days

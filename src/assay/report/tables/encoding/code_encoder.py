@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 
-from assay.report.tables.encoding.cells import level_places, words_of
+from assay.report.tables.encoding.cells import level_places, words_in
 from assay.report.tables.encoding.encoder import (
     Code,
     DateCode,
@@ -42,7 +42,7 @@ class PlaceOfLevel(LevelCode):
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> PlaceOfLevel:
         """Learn the levels, the most frequent first."""
-        counts = frequencies(words_of(values))
+        counts = frequencies(words_in(values))
         every, n_frequent = tuple(counts), sum(count >= LEAST_ROWS for count in counts.values())
         return PlaceOfLevel(every[:n_frequent], every[n_frequent:], marked=False)
 
@@ -56,7 +56,7 @@ class PlaceOfLevel(LevelCode):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The feature, one column."""
-        return level_places(words_of(values), self.levels, others=bool(self.rare))[:, np.newaxis]
+        return level_places(words_in(values), self.levels, others=bool(self.rare))[:, np.newaxis]
 
 
 def learn_plainly(values: pd.Series[Any], column: Column) -> Code:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay.report.errors import ReportError
-from assay.report.tables.encoding.cells import cells, days_of, level_places, read_days, read_numbers, words_of
+from assay.report.tables.encoding.cells import cells, days_of, level_places, read_days, read_numbers, words_in
 from assay.report.tables.encoding.gower import NOMINAL, ShareCode, gower_scales
 from assay.report.tables.encoding.marks import MAX_LEVELS, Levels, n_marked_levels
 from assay.report.tables.encoding.packing import packed, unpacked
@@ -72,7 +72,7 @@ class LevelCode(Levels):
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> LevelCode:
         """Learn the levels, the most frequent first."""
-        words = words_of(values)
+        words = words_in(values)
         levels = tuple(frequencies(words))
         return LevelCode(levels[:MAX_LEVELS], levels[MAX_LEVELS:], None in words)
 
@@ -84,7 +84,7 @@ class LevelCode(Levels):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        words = words_of(values)
+        words = words_in(values)
         places = level_places(words, self.levels, others=bool(self.rare))
         marks = np.zeros((len(values), len(self.names(column))))
         known = np.flatnonzero(places > 0)
@@ -115,7 +115,7 @@ class OrderCode(Levels):
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        places = level_places(words_of(values), self.levels)
+        places = level_places(words_in(values), self.levels)
         return np.where(np.isnan(places), self.fill, places)[:, np.newaxis]
 
 
@@ -269,7 +269,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
             if isinstance(code, Levels) and column.kind != "boolean":
-                words = frequencies(words_of(cells(X, column)))
+                words = frequencies(words_in(cells(X, column)))
                 new = sorted(set(words).difference(code.known_levels))
                 if new:
                     unseen[column.name] = new[:5]

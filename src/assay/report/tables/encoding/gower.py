@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.encoding.cells import level_places, words_of
+from assay.report.tables.encoding.cells import level_places, words_in
 from assay.report.tables.encoding.marks import MAX_LEVELS, Levels
 from assay.report.tables.schema import Column, truth
 from assay.report.tables.texts import frequencies
@@ -73,7 +73,7 @@ class ShareCode(Levels):
 def _words(values: pd.Series[Any], column: Column) -> list[str | None]:
     """Levels as words; truth values however they are written."""
     if column.kind != "boolean":
-        return words_of(values)
+        return words_in(values)
     return [{1.0: "true", 0.0: "false"}.get(number) for number in truth(values)]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.encoding.cells import cells, read_numbers, words_of
+from assay.report.tables.encoding.cells import cells, read_numbers, words_in
 from assay.report.tables.schema import Column
 
 
@@ -65,7 +65,7 @@ def read_once(X: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
         numbers[:, place] = read_numbers(cells(X, column), column)
     words = np.empty((len(X), len(worded)), dtype=object)
     for place, column in enumerate(worded):
-        words[:, place] = words_of(cells(X, column))
+        words[:, place] = words_in(cells(X, column))
     read = {column.name for column in (*numeric, *worded)}
     return pd.concat(
         [

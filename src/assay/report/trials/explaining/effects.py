@@ -18,7 +18,7 @@ from assay.models.effects import (
     local_question,
     quantile_edges,
 )
-from assay.report.tables.encoding.cells import SECONDS_OF_DAY, days_of, level_places, read_numbers, words_of
+from assay.report.tables.encoding.cells import SECONDS_OF_DAY, days_of, level_places, read_numbers, words_in
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.schema import Column
 from assay.report.trials.explaining.explanation import Effect
@@ -290,5 +290,5 @@ def _positions(values: pd.Series[Any], column: Column, scale: Scale) -> NDArray:
     if column.kind == "date":
         return days_of(values, day_first=column.day_first)
     if column.kind == "ordinal":
-        return level_places(words_of(values), scale.names)
+        return level_places(words_in(values), scale.names)
     return read_numbers(values, column)
