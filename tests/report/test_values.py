@@ -11,6 +11,7 @@ from assay.report.fitting import fit_table
 from assay.report.prediction import certify_table
 from assay.report.tables.checks.doubts import doubts, mistyped, sentinel
 from assay.report.tables.checks.leakage import alarms
+from assay.report.tables.dates import dates
 from assay.report.tables.files.amounts import amount
 from assay.report.tables.files.totals import without_totals
 from assay.report.tables.files.values import numbers_from_texts
@@ -500,3 +501,10 @@ def test_commas_that_group_thousands_beside_decimal_points_are_no_decimals(tmp_p
     pd.testing.assert_frame_equal(again.frame, table.frame, check_dtype=False)
     (tmp_path / "t.tsv").write_text(text.replace("12.5", "12,5"), encoding="utf-8")
     assert "Decimal commas were read as decimal points." in read_table(tmp_path / "t.tsv").notes
+
+
+@pytest.mark.parametrize("text", ["(" + 50_000 * " " + "x", 50_000 * "1" + "!", "$" + 50_000 * " " + "!"])
+def test_a_very_long_text_is_no_number_and_no_date_and_that_is_seen_at_once(text):
+    """Patterns that try every way to part blanks or digits would not end: a cell must not stop a server."""
+    assert amount(text) is None
+    assert dates(pd.Series([text, "feb 6, 2024 12:30" + 50_000 * " " + "!"])).isna().all()

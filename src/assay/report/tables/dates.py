@@ -45,6 +45,9 @@ FORMS = tuple(
 CENTURY = 69
 """A year of two digits from here on is of the last century, as in POSIX."""
 
+LONGEST = 100
+"""Characters of a date at most."""
+
 GLANCE = 200
 """So many different texts tell whether a column may be dates at all."""
 
@@ -113,7 +116,8 @@ def _written(texts: Iterable[Any], day_first: bool) -> list[str | None]:
     written, forms = list[str | None](), list(FORMS)
     for text in texts:
         # The form of the text before is tried first: a column mostly has one.
-        found = next(((form, match) for form in forms if (match := form.fullmatch(text))), None)
+        tried = forms if len(text) <= LONGEST else ()
+        found = next(((form, match) for form in tried if (match := form.fullmatch(text))), None)
         if found is None:
             written.append(None)
             continue

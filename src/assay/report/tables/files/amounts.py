@@ -44,12 +44,15 @@ SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
 
 WRITTEN = {
     decimal: re.compile(
-        rf"(?P<open>\()?\s*(?P<sign>[-+−–])?\s*(?P<before>{CURRENCIES}|%)?\s*(?P<inner>[-+−–])?\s*"
-        rf"(?P<digits>{digits})\s*(?P<scale>(?:[kKmMbB]|bn|mn|[mM]io)\b\.?\s*)?"
-        rf"(?P<after>{CURRENCIES}|%|{UNIT})?\s*(?P<close>\))?"
+        rf"(?P<open>\()?\s*+(?P<sign>[-+−–])?\s*+(?P<before>{CURRENCIES}|%)?\s*+(?P<inner>[-+−–])?\s*+"
+        rf"(?P<digits>{digits})\s*+(?P<scale>(?:[kKmMbB]|bn|mn|[mM]io)\b\.?\s*+)?"
+        rf"(?P<after>{CURRENCIES}|%|{UNIT})?\s*+(?P<close>\))?"
     )
     for decimal, digits in DIGITS.items()
 }
+LONGEST = 100
+"""Characters of a number at most: to look for one in a text of thousands of blanks would take hours."""
+
 SPECIAL = re.compile(r"[-+]?inf(inity)?|nan", re.IGNORECASE)
 TIME = re.compile(
     r"(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d(?:\.\d+)?))?\s*(?:(?P<half>[ap])\.?m\.?)?",
@@ -81,6 +84,8 @@ def amount(text: str, decimal: str = ".") -> Amount | None:
     """
     if not text or text.lower() in MISSING_MARKS or not text.strip("#"):
         return Amount(np.nan)
+    if len(text) > LONGEST:
+        return None
     text = _as_usual(text)
     match = WRITTEN[decimal].fullmatch(text)
     if match is None:
