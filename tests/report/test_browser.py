@@ -174,9 +174,10 @@ def test_the_keyboard_sorts_a_table(tab, key):
 
 def test_numbers_are_read_as_people_write_them(tab):
     read = tab.evaluate(
-        "['−0.5 ± 0.1', '12.5 ms', '2 s', '3 min', '93 %', '201,000', '1e−3', 'best'].map(numberIn)"
+        "['−0.5 ± 0.1', '12.5 ms', '2 s', '3 min', '93%', '201,000', '1e−3', '−4.68 × 10⁻⁹', 'best']"
+        ".map(numberIn)"
     )
-    assert read[:-1] == pytest.approx([-0.5, 0.0125, 2.0, 180.0, 0.93, 201000.0, 0.001])
+    assert read[:-1] == pytest.approx([-0.5, 0.0125, 2.0, 180.0, 0.93, 201000.0, 0.001, -4.68e-9], abs=1e-15)
     assert read[-1] is None or np.isnan(read[-1])
 
 

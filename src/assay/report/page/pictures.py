@@ -136,9 +136,7 @@ def write_plainly(axis: Any) -> None:
 
 
 def _tick(value: float) -> str:
-    text = shown(0.0 if abs(value) < SMALLEST else value)
-    digits, mark, power = text.partition("e")
-    return f"{digits}e{int(power.replace('−', '-'))}".replace("-", "−") if mark else text
+    return shown(0.0 if abs(value) < SMALLEST else value)
 
 
 SMALLEST = 1e-200

@@ -5,9 +5,13 @@
 const MISSING = /^[—–]?$/;
 const UNITS = { ms: 1e-3, s: 1, min: 60, "%": 0.01 };
 
-// "0.48 ± 0.02", "−0.003 (p = 0.41)", "12.5 ms", "201,000", "93 %": the first number, in base units.
+const RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹";
+const asExponent = (_, raised) => "e" + [...raised].map((sign) => "-0123456789"[RAISED.indexOf(sign)]).join("");
+
+// "0.48 ± 0.02", "−0.003 (p = 0.41)", "12.5 ms", "201,000", "93%", "4.7 × 10⁻⁹": the first number, in base units.
 function numberIn(text) {
-  const plain = text.replace(/[−‒]/g, "-").replace(/(\d)[,\u00a0\u2009\u202f](?=\d{3}(\D|$))/g, "$1");
+  const whole = text.replace(/\s×\s10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g, asExponent).replace(/[−‒]/g, "-");
+  const plain = whole.replace(/(\d)[,\u00a0\u2009\u202f](?=\d{3}(\D|$))/g, "$1");
   const number = plain.match(/[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*(ms|min|s|%)?(?![a-z])/i);
   return number ? parseFloat(number[0]) * (UNITS[number[3]] ?? 1) : NaN;
 }
